@@ -15,16 +15,14 @@ import {
   type Usage,
 } from './wire.ts'
 
-/** More than any answer, and any event of one, has. */
 const LARGEST_BYTES = 32_000_000
 const LONGEST_LINE_BYTES = 2_000_000
-/** However alive a stream looks, no answer takes longer. */
 const LONGEST_MS = 15 * 60_000
 
 const ENDINGS = { aborted: 'broken off', idle: 'the answer stood still', cut: 'the answer ended before its end' }
 type Ending = keyof typeof ENDINGS
 
-/** The SDK is loaded with the first request: that takes as long as a hundred answers on the socket. */
+/** Loading the SDK takes as long as a hundred answers on the socket. */
 const loadSdk = async () => {
   const [{ Anthropic, APIError }, { Stream }] = await Promise.all([
     import('@anthropic-ai/sdk'),
@@ -80,10 +78,10 @@ function clientOf({ Anthropic }: Sdk, { key, baseUrl }: Access) {
     baseURL: baseUrl,
     maxRetries: 0,
     timeout: LONGEST_MS,
-    // What is asked and answered belongs in no log and no trace.
+    // Requests and answers belong in no log and no trace.
     logLevel: 'off',
     openTelemetry: false,
-    // A key is for one place. Another that the server points to may be anyone's.
+    // A key is for one server.
     fetchOptions: { redirect: 'error' },
   })
 }
@@ -98,7 +96,7 @@ async function readAll({ rawEvents }: Sdk, response: Response, gathering: Gather
   return flow.isEndless() ? garbage('it has no end') : undefined
 }
 
-/** The SDK keeps a line until it ends and looks through all of it with each piece: one of 32 MB takes it most of a minute. */
+/** The SDK searches a line again with each piece of it: a line of 32 MB takes it most of a minute. */
 function boundedFlow(body: ReadableStream<Uint8Array> | null) {
   let bytes = 0
   let inLine = 0
@@ -117,7 +115,7 @@ function boundedFlow(body: ReadableStream<Uint8Array> | null) {
 
 type Watch = ReturnType<typeof createWatch>
 
-/** Hangs up when nothing moves any more, when it takes too long, and when told to. */
+/** Hangs up when the stream stands still, takes too long, or is aborted. */
 function createWatch(clock: Clock, idleMs: number, signal: AbortSignal) {
   const controller = new AbortController()
   let why: Ending | undefined
@@ -183,7 +181,7 @@ const additions: Record<string, string> = {
 
 type Gathering = ReturnType<typeof createGathering>
 
-/** Puts an answer together from the events of a stream. What does not fit is garbage, said so, never guessed. */
+/** Puts an answer together from the events of a stream. What does not fit is garbage, never guessed. */
 function createGathering() {
   const blocks = new Map<number, Open>()
   let usage: WireUsage | undefined
@@ -200,7 +198,7 @@ function createGathering() {
     if (!block) return garbage('a piece of a block that never began')
     const field = additions[delta.type]
     const piece = delta[field ?? 'partial_json']
-    // Kinds of pieces that come with a later API are passed over.
+    // A later API may have other kinds of pieces.
     if (typeof piece !== 'string') return undefined
     if (field) block.fields[field] = String(block.fields[field] ?? '') + piece
     else block.json += piece
@@ -233,7 +231,7 @@ function createGathering() {
       } else if (told.type === 'message_stop') state = 'over'
       return undefined
     },
-    /** What is known to be used up by now; undefined when the answer did not even begin. */
+    /** Undefined when the answer did not begin. */
     usage: () => (state === 'before' ? undefined : usage && ours(usage)),
     whole: (): { content: Block[]; stop: string; usage: Usage } | Wrong | undefined => {
       if (state !== 'over') return undefined

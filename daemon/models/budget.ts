@@ -1,6 +1,6 @@
 /**
- * The day's money: nothing is sent that could cost more than is left. A call is written down with the most it can cost
- * before it is made, and with what it did cost after; where the cost is unknown, the most stays.
+ * The day's money: nothing is sent that could cost more than is left. A call is recorded with the most it can cost before it is
+ * made, and with its real cost after; where that is unknown, the most stays.
  */
 import type { CostList } from '../../schema/job.ts'
 import type { Budget } from '../../schema/process.ts'
@@ -13,13 +13,13 @@ export type Caps = { usdPerDay: number; tokensPerDay: number }
 
 export type Purpose = { job: string; project?: string | undefined }
 
-/** What is about to be sent. `kept`: whether the whole of it may be written to a cache, and for how long. */
+/** `kept`: whether the whole of it may be written to a cache, and for how long. */
 export type Ask = Purpose & { model: string; bytes: number; maxTokens: number; kept: '5m' | '1h' | undefined }
 
 export type Over = { over: 'usd' | 'tokens'; untilMs: number }
 
 const NANOS = 1_000_000_000
-/** Tokens for a byte of a new model: code and JSON have up to one for two. */
+/** Tokens a byte for a model without samples: code and JSON have up to one for two bytes. */
 const CAREFUL_RATIO = 0.5
 const CALIBRATED_MARGIN = 1.2
 
@@ -59,7 +59,6 @@ export function createBudget({ clock, settings }: Core, ledger: Ledger) {
       const { usdPerDay, tokensPerDay } = caps()
       return { usd: spent.nanos / NANOS, capUsd: usdPerDay, tokens: spent.uncached, capTokens: tokensPerDay }
     },
-    /** Nothing is left of the day, not even for the smallest call. */
     usedUp: (): Over | undefined => {
       const now = clock.now()
       const over = overBy(ledger.spentSince(dayOf(now)), { nanos: 1, uncached: 1 }, caps())
@@ -82,7 +81,7 @@ export function overBy(
   return next.nanos !== undefined && spent.nanos + next.nanos > usdPerDay * NANOS ? 'usd' : undefined
 }
 
-/** The most a call can use: nothing of it is in a cache, and the answer is as long as it may be. */
+/** Nothing of it is in a cache, and the answer is as long as it may be. */
 export function mostUsage(
   { bytes, maxTokens, kept }: Pick<Ask, 'bytes' | 'maxTokens' | 'kept'>,
   { windowTokens = Number.POSITIVE_INFINITY, maxOutputTokens = Number.POSITIVE_INFINITY }: ModelFacts,
@@ -95,12 +94,12 @@ export function mostUsage(
   return { ...nothing, cacheWrite: tokens, ...(kept === '1h' && { cacheWrite1h: tokens }) }
 }
 
-/** What is to be paid for; undefined where it is unknown, as when a server does not say what it used. */
+/** Undefined where it is unknown. */
 function finalUsage(result: ModelAnswer | ModelFailure, maxTokens: number): Usage | undefined {
   if ('failed' in result && result.spent === 'nothing') return { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 }
   const { usage } = result
   if (!usage || usage.input + usage.cacheRead + usage.cacheWrite === 0) return undefined
-  // An answer that broke off was being written on: only its end would have told how long it had become.
+  // An answer that broke off may have become longer at the server.
   return 'failed' in result && result.spent !== 'final' ? { ...usage, output: maxTokens } : usage
 }
 
@@ -113,7 +112,7 @@ type Total = Omit<CostList['items'][number], 'key' | 'usd' | 'hitPercent'> & { k
 
 type Ledger = ReturnType<typeof createLedger>
 
-/** Counted in rows, not in days: a clock that is wrong must not make anything be forgotten. */
+/** In rows, not in days: a wrong clock must not delete any. */
 const KEPT_ROWS = 500_000
 const SAMPLES = 20
 const FEW_SAMPLES = 3
@@ -156,9 +155,9 @@ export function createLedger(db: Db) {
   return {
     reserve: <Reason>(entry: Entry, refuse: (spent: Spent) => Reason | undefined) =>
       withoutWaiting(db, () => reserve.immediate(entry, refuse)) as { id: number } | { refused: Reason },
-    /** What was reserved counts from here on, even if the power goes: not before may anything be sent. */
+    /** Nothing may be sent before: after it what was reserved survives a power cut. */
     reservedForGood: () => untilOnDisk(db),
-    // What a power cut takes back of these counts with what was reserved for it, which is more.
+    // What a power cut takes back of these counts as reserved, which is more.
     settle: ({ nanos, request, ...rest }: Settlement) =>
       withoutWaiting(db, () => void settle.run({ ...rest, nanos: nanos ?? null, request: request ?? null })),
     leave: (row: Pick<Settlement, 'id' | 'outcome' | 'latencyMs'>) => withoutWaiting(db, () => void leave.run(row)),

@@ -1,5 +1,4 @@
 /** Models: whether one may be asked, with which key, and providers that redact what is sent and keep to the budget. */
-
 import { hash } from 'node:crypto'
 import type { CostList } from '../../schema/job.ts'
 import type { Environment } from '../../schema/rendezvous.ts'
@@ -13,10 +12,9 @@ import {
   failure,
   type ModelFailure,
   type ModelRequest,
-  type Prepared,
+  type Params,
   type Provider,
   prepare,
-  type SentTools,
 } from './wire.ts'
 
 export type Models = ReturnType<typeof createModels>
@@ -28,7 +26,6 @@ export function createModels(core: Core) {
   const keys = createKeys(core)
   const budget = createBudget(core, createLedger(core.db.history))
   const send = createSender(clock)
-  const sentTools: SentTools = new WeakMap()
   const modeListeners: (() => void)[] = []
   let last: 'online' | 'offline' | undefined
 
@@ -56,12 +53,12 @@ export function createModels(core: Core) {
     const access = await keys.find()
     note(access)
     if (!('key' in access)) return offline(access)
-    const prepared = await prepare(request, sentTools)
-    const ask = askOf(prepared)
+    const params = await prepare(request)
+    const ask = askOf(params)
     if ('failed' in ask) return ask
     const idleMs = settings.current().model.idleSeconds * 1_000
     const result = await budget.spend({ ...purpose, ...ask }, async () =>
-      checkAnswer(await send(prepared.params, { access, idleMs, signal }), prepared.outputSchema),
+      checkAnswer(await send(params, { access, idleMs, signal }), request.outputSchema),
     )
     if ('over' in result)
       return failure('budget', `${moneyOf(result)} are used up, or would be by this call`, {
@@ -70,7 +67,7 @@ export function createModels(core: Core) {
       })
     if (!('failed' in result)) return result
     if (result.failed === 'auth') keys.refused()
-    // A server may repeat what it was sent, and the message of a failure is shown to the user and kept with the job.
+    // A server may repeat the key in its message, which is shown to the user and kept with the job.
     return { ...result, message: result.message.replaceAll(access.key.value, '[key]') }
   }
 
@@ -98,8 +95,8 @@ export function createModels(core: Core) {
   }
 }
 
-/** What a harness handed over is as hostile as any input: a limit that is none must not become a cost of nothing. */
-function askOf({ params }: Prepared): Omit<Ask, keyof Purpose> | ModelFailure {
+/** The parameters of a harness are hostile input: a wrong limit must not become a cost of nothing. */
+function askOf(params: Params): Omit<Ask, keyof Purpose> | ModelFailure {
   const { model, max_tokens: maxTokens } = params as { model: unknown; max_tokens: unknown }
   if (typeof model !== 'string' || typeof maxTokens !== 'number' || !Number.isSafeInteger(maxTokens) || maxTokens < 1)
     return failure('bad-request', 'a request needs a model and a limit of output', { spent: 'nothing' })
@@ -107,7 +104,7 @@ function askOf({ params }: Prepared): Omit<Ask, keyof Purpose> | ModelFailure {
   return { model, maxTokens, bytes: Buffer.byteLength(text), kept: keptFor(text) }
 }
 
-/** All of it counts as written to the cache: how far a mark reaches does not matter for the most a call can cost. */
+/** For the most a call can cost, all of it counts as written to the cache. */
 function keptFor(params: string): Ask['kept'] {
   if (!params.includes('"cache_control"')) return undefined
   return params.includes('"ttl":"1h"') ? '1h' : '5m'
@@ -125,12 +122,10 @@ function moneyOf({ over }: Over): string {
 type Key = { kind: 'api-key' | 'token'; value: string; fingerprint: string }
 
 export type Access = { key: Key; baseUrl: string }
-/** Nothing is set, it is on its way, or something is wrong with it. */
 export type NoAccess = { none: 'unset' } | { none: 'pending' } | { none: 'problem'; problem: string; remedy: string }
 
 const COMMAND_TIMEOUT_MS = 10_000
 const COMMAND_KEEPS_MS = 5 * 60_000
-/** A command that fails is not run for every question that is asked meanwhile. */
 const FAILURE_KEEPS_MS = 30_000
 const LONGEST_KEY = 8_192
 const USUAL_URL = 'https://api.anthropic.com'
@@ -206,7 +201,7 @@ function fromFile(path: string): Key | NoAccess {
   return keyOf('api-key', read.text, `model.apiKeyFile ${path}`, 'it should hold the key alone')
 }
 
-/** What cannot stand in a header is no key; what it says instead is not repeated. */
+/** What cannot stand in a header is no key. Its text is not repeated. */
 function keyOf(kind: Key['kind'], text: string, from: string, remedy: string): Key | NoAccess {
   const value = text.trim()
   if (value === '') return problem(`${from} is empty`, remedy)

@@ -1,4 +1,4 @@
-/** What is known of each model, to which settings may add. One that is not here costs an unknown amount, which is not nothing. */
+/** Limits and prices of models, to which settings may add. The cost of other models is unknown, which is not nothing. */
 import type { Usage } from './wire.ts'
 
 type Rates = { input: number; output: number; cacheRead: number; cacheWrite5m: number; cacheWrite1h: number }
@@ -29,7 +29,7 @@ export const knownModels: Readonly<Record<string, ModelFacts>> = {
   'claude-haiku-4-5': { windowTokens: 200_000, maxOutputTokens: 64_000, tiers: [rates(1, 5)] },
 }
 
-/** As a person writes it: what is left out of the prices follows from the others. */
+/** As in the settings: prices that are left out follow from the others. */
 type OwnPrices = Pick<Tier, 'input' | 'output' | 'upToTokens'> & { [K in keyof Rates]?: number | undefined }
 type OwnModel = Omit<ModelFacts, 'tiers'> & { prices?: readonly OwnPrices[] | undefined }
 
@@ -72,6 +72,6 @@ export function costInNanos(usage: Usage, { tiers = [] }: ModelFacts): number | 
     (usage.cacheWrite - long) * tier.cacheWrite5m +
     long * tier.cacheWrite1h +
     usage.output * tier.output
-  // Rounded first: an error of floating point must not become another billionth.
+  // Rounded first: a floating-point error must not become another billionth.
   return Math.ceil(Math.round(dollarsPerMillion * NANOS_PER_TOKEN * 1_000) / 1_000)
 }

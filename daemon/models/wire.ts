@@ -1,4 +1,4 @@
-/** What it is to ask a model, and the form that takes in the Messages API, credentials taken out. Sends nothing. */
+/** Requests and answers of a model, and their form in the Messages API, without credentials. Sends nothing. */
 import type Anthropic from '@anthropic-ai/sdk'
 import type { APIError } from '@anthropic-ai/sdk'
 import { z } from 'zod'
@@ -9,35 +9,23 @@ export type Params = Anthropic.MessageCreateParamsStreaming
 type Json = Record<string, unknown>
 type Turns = ReturnType<typeof createTurns>
 
-export type SentTools = WeakMap<readonly ToolSpec[], Json[]>
-
-export type Prepared = { params: Params; outputSchema?: z.ZodType | undefined }
-
-export async function prepare(request: ModelRequest, sentTools: SentTools): Promise<Prepared> {
+export async function prepare(request: ModelRequest): Promise<Params> {
   const turns = createTurns()
   const { outputSchema } = request
   const schema = outputSchema && (z.toJSONSchema(outputSchema, { unrepresentable: 'any' }) as Json)
   const said = schema ? withSchema(request.messages, schema) : request.messages
   const messages = await clean(said.map(wireMessage), turns)
-  if (request.raw) return { params: appended(request, messages), outputSchema }
+  if (request.raw) return appended(request, messages)
   const params = {
     model: request.model,
     max_tokens: request.maxTokens,
     ...(request.system.length > 0 && { system: await clean(request.system.map(wireBlock), turns) }),
-    ...(request.tools.length > 0 && { tools: await toolsOnWire(request.tools, sentTools, turns) }),
+    ...(request.tools.length > 0 && { tools: await clean(request.tools.map(wireTool), turns) }),
     ...(schema && { output_config: { format: { type: 'json_schema', schema: await supportedSchema(schema) } } }),
     messages,
     stream: true,
   }
-  return { params: params as unknown as Params, outputSchema }
-}
-
-async function toolsOnWire(tools: readonly ToolSpec[], sentTools: SentTools, turns: Turns): Promise<Json[]> {
-  const known = sentTools.get(tools)
-  if (known) return known
-  const made = await clean(tools.map(wireTool), turns)
-  sentTools.set(tools, made)
-  return made
+  return params as unknown as Params
 }
 
 /** What the harness sent itself stays to the byte, for its cache; the same server has had it before, with the same key. */
@@ -89,7 +77,7 @@ function wireBlock(block: Block): Json {
 
 const AS_IT_IS = Symbol('as it is')
 
-/** Every text in it, however deep. The names of fields are ours or a schema's. */
+/** Redacts every text in it, at any depth. The names of fields are ours or a schema's. */
 async function clean<T>(value: T, turns: Turns): Promise<T> {
   if (typeof value === 'string') {
     await turns(value.length)
@@ -101,14 +89,14 @@ async function clean<T>(value: T, turns: Turns): Promise<T> {
     return parts as T
   }
   if (typeof value !== 'object' || value === null) return value
-  // Thoughts are signed by the server: another letter in them and it refuses them.
+  // Thoughts are signed by the server, which refuses changed ones.
   if (AS_IT_IS in value) return value[AS_IT_IS] as T
   const fields: [string, unknown][] = []
   for (const [name, part] of Object.entries(value)) fields.push([name, await clean(part, turns)])
   return Object.fromEntries(fields) as T
 }
 
-/** Whether an answer that arrived whole is not refused, and of the form that was asked for. Its usage counts in any case. */
+/** Fails an answer that was refused or has another form than was asked for. Its usage counts in any case. */
 export function checkAnswer(
   answer: ModelAnswer | ModelFailure,
   schema: z.ZodType | undefined,
@@ -128,7 +116,7 @@ export function checkAnswer(
   return failed('garbage', `the answer has another form: ${path.map(String).join('.') || 'as a whole'}: ${message}`)
 }
 
-/** Small models put their JSON into a fence, whatever they are told. */
+/** Small models put their JSON into a fence. */
 function withoutFence(text: string): string {
   return /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text
 }
@@ -145,7 +133,7 @@ type ToolResultBlock = {
   content: string | TextBlock[]
   isError?: boolean
 } & Marked
-/** What is only ever sent back as it came, such as thoughts: `wire` is in the form of the API. */
+/** Sent back as it came, such as thoughts: `wire` is in the form of the API. */
 type OpaqueBlock = { type: 'opaque'; wire: Record<string, unknown> }
 
 export type Block = TextBlock | ToolUseBlock | ToolResultBlock | OpaqueBlock
@@ -159,9 +147,9 @@ export type ModelRequest = {
   tools: ToolSpec[]
   messages: Message[]
   maxTokens: number
-  /** A harness's own parameters, to which `messages` are appended: nothing above counts but `maxTokens` where they name none. */
+  /** A harness's own parameters, to which `messages` are appended. Of the above only `maxTokens` counts, if they name none. */
   raw?: Record<string, unknown>
-  /** The answer must be JSON of this form. It is written into the prompt too: local servers know no other way. */
+  /** The answer must be JSON of this form. It stands in the prompt too, for local servers. */
   outputSchema?: z.ZodType
 }
 
@@ -190,14 +178,14 @@ export type ModelFailure = {
     | 'refused'
     | 'garbage'
     | 'offline'
-    /** The day's money is used up: nothing was sent, and nothing will be before `untilMs`. */
     | 'budget'
   message: string
   status?: number
   retryAfterMs?: number | undefined
+  /** When the budget allows for more. */
   untilMs?: number
   usage?: Usage | undefined
-  /** Whether `usage` is the last word. Absent, the cost of the call is unknown. */
+  /** Absent, the cost of the call is unknown. */
   spent?: 'nothing' | 'final'
   /** The same request will fail the same way until the user changes something. */
   permanent: boolean
@@ -233,7 +221,6 @@ const kindsOfErrors = new Map<string, Kind>([
   ['invalid_request_error', 'bad-request'],
 ])
 
-/** An error in the middle of a stream: what was said by then may be charged. */
 export function kindOfErrorType(type: string): Kind {
   return kindsOfErrors.get(type) ?? 'server'
 }
@@ -247,7 +234,7 @@ function kindOfStatus(status: number): Kind {
   return 'bad-request'
 }
 
-/** Nothing was heard at all. What never left this machine cost nothing; what was sent may have been worked on. */
+/** No answer at all. What never left this machine cost nothing; what was sent may be charged. */
 export function networkFailure(error: unknown): ModelFailure {
   const codes = causesOf(error).flatMap(({ code }) => (typeof code === 'string' ? [code] : []))
   const unsent = codes.some((code) =>
@@ -283,7 +270,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Leaves of a JSON schema what the API understands. The SDK that knows is loaded with the first: most requests have none. */
+/** Keeps of a JSON schema what the API understands. Loaded with the first schema: most requests have none. */
 async function supportedSchema(schema: Json): Promise<Json> {
   const { transformJSONSchema } = await import('@anthropic-ai/sdk/lib/transform-json-schema')
   return transformJSONSchema(schema as never) as never

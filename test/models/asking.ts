@@ -26,6 +26,6 @@ type Around = { key?: string; signal?: AbortSignal; idleMs?: number; clock?: Clo
 export async function ask(url: string, request: ModelRequest = hello, around: Around = {}) {
   const { signal = new AbortController().signal, idleMs = 5_000, clock = createClock() } = around
   const send = createSender(clock)
-  const { params, outputSchema } = await prepare(request, new WeakMap())
-  return checkAnswer(await send(params, { access: accessTo(url, around.key), idleMs, signal }), outputSchema)
+  const params = await prepare(request)
+  return checkAnswer(await send(params, { access: accessTo(url, around.key), idleMs, signal }), request.outputSchema)
 }
