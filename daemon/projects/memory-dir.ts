@@ -1,4 +1,4 @@
-/** Where a project's memories are: the first source that names a place. Refuses places that cannot be meant. */
+/** Where the memories of a project or of a type of sub-agent are, and whether memory is on there. Refuses unsafe places. */
 import { realpathSync } from 'node:fs'
 import { isAbsolute, join, normalize } from 'node:path'
 import { z } from 'zod'
@@ -35,7 +35,7 @@ export function refuseLinked({ dir, source }: MemoryDir, target: string | undefi
   if (problem) throw refusal(dir, source, `leads to ${shown(target)}, which ${problem}`)
 }
 
-/** Whether a directory is, or leads to, a place for memories: one that was chosen once may have become a link to any other. */
+/** A directory that was chosen once may have become a link to any other. */
 export function isMemoryPlace(dir: string, home: string): boolean {
   try {
     return problemOf(realpathSync(dir), home) === undefined
@@ -44,23 +44,19 @@ export function isMemoryPlace(dir: string, home: string): boolean {
   }
 }
 
-/** Where Claude Code keeps what is the user's own. */
 export function configDirOf(variables: Variables, home: string): string {
   return variables.CLAUDE_CONFIG_DIR ?? join(home, '.claude')
 }
 
-function firstNamed({ root, home, variables, settings }: MemoryDirFacts): {
-  path: string
-  source: MemoryDir['source']
-} {
+function firstNamed({ root, home, variables, settings }: MemoryDirFacts) {
   const override = variables.CLAUDE_COWORK_MEMORY_PATH_OVERRIDE
-  if (override !== undefined) return { path: override, source: 'override' }
+  if (override !== undefined) return { path: override, source: 'override' as const }
   for (const source of ['policy', 'local', 'user'] as const) {
     const path = settings[source].autoMemoryDirectory
     if (path !== undefined) return { path: path.startsWith('~/') ? `${home}/${path.slice(2)}` : path, source }
   }
   const base = variables.CLAUDE_CODE_REMOTE_MEMORY_DIR ?? configDirOf(variables, home)
-  return { path: `${base}/projects/${slugOf(root)}/memory`, source: 'default' }
+  return { path: `${base}/projects/${slugOf(root)}/memory`, source: 'default' as const }
 }
 
 export function problemOf(path: string, home: string): string | undefined {
@@ -92,26 +88,26 @@ function shown(path: string): string {
   return JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path)
 }
 
-/** A path as Claude Code spells it in a folder name. Pure. Two paths may share a slug: it names a folder, not a project. */
-
 const LONGEST_SLUG = 200
 
-/** Works on UTF-16 units and normalises nothing: a composed and a decomposed é give different slugs, as in the client. */
+/**
+ * A path as Claude Code spells it in a folder name. Normalises nothing: a composed and a decomposed é give different slugs, as
+ * there. Two paths may share a slug.
+ */
 export function slugOf(path: string): string {
   const slug = path.replace(/[^A-Za-z0-9]/g, '-')
   if (slug.length <= LONGEST_SLUG) return slug
   return `${slug.slice(0, LONGEST_SLUG)}-${Math.abs(hashOf(path)).toString(36)}`
 }
 
-/** Of the path itself, not of the slug: long paths that differ only in their punctuation stay apart. */
+/** Of the path, not of the slug: long paths that differ only in punctuation get different slugs. */
 function hashOf(path: string): number {
   let hash = 0
   for (let unit = 0; unit < path.length; unit++) hash = (Math.imul(hash, 31) + path.charCodeAt(unit)) | 0
   return hash
 }
 
-/** The environment variables that decide about the memory directory. Pure. */
-
+/** The environment variables that decide about the memory directory. */
 export type Variables = Partial<Record<(typeof callerVariables)[number], string>>
 
 /** Variable by variable the caller's value, else the daemon's own. An empty one counts as unset, as shells treat it. */
@@ -124,11 +120,9 @@ export function mergeVariables(own: Environment, caller: Environment = {}): Vari
   return merged
 }
 
-/** Where a type of sub-agent keeps its own memories: for the user, for the project, or for the project on this machine. */
+type AgentDirFacts = { root: string; home: string; variables: Variables; type: string; scope: AgentScope }
 
-export type AgentDirFacts = { root: string; home: string; variables: Variables; type: string; scope: AgentScope }
-
-/** With every link followed. A repository cannot send us elsewhere: below its root there must be none. */
+/** With every link followed. Below the root of a repository there must be none: it must not send the daemon elsewhere. */
 export function agentDirOf({ root, home, variables, type, scope }: AgentDirFacts): string {
   const name = safeId(type.replaceAll(':', '-'))
   const { base, below } = placeOf({ root, home, variables, scope })
@@ -145,7 +139,6 @@ export function agentDirOf({ root, home, variables, type, scope }: AgentDirFacts
   return target
 }
 
-/** Whether a directory that was chosen once still is where it was: links change at any time. */
 export function isAgentPlace(dir: string): boolean {
   try {
     return realpathSync(dir) === dir
@@ -166,21 +159,17 @@ function placeOf({ root, home, variables, scope }: Omit<AgentDirFacts, 'type'>):
   return { base: remote, below: `projects/${slugOf(root)}/agent-memory-local` }
 }
 
-/**
- * The two keys about memory in the settings files of Claude Code that are read here. A file that cannot be understood
- * counts as one that says nothing.
- */
-
+/** Of the settings files of Claude Code. A wrong value counts as absent. */
 const MemoryKeys = z.object({
   autoMemoryDirectory: z.string().min(1).optional().catch(undefined),
   autoMemoryEnabled: z.boolean().optional().catch(undefined),
 })
-export type MemoryKeys = z.infer<typeof MemoryKeys>
+type MemoryKeys = z.infer<typeof MemoryKeys>
 
 export type ClaudeSettings = {
   policy: MemoryKeys
   local: MemoryKeys
-  /** Comes with the repository, so it may switch memory off and nothing else: it must not be able to aim our writes. */
+  /** Comes with the repository: it may switch memory off, but must not aim the daemon's writes. */
   committed: { autoMemoryEnabled?: false }
   user: MemoryKeys
 }
@@ -188,25 +177,22 @@ export type ClaudeSettings = {
 export const POLICY_FILE = '/etc/claude-code/managed-settings.json'
 const LOCAL_FILE = '.claude/settings.local.json'
 const COMMITTED_FILE = '.claude/settings.json'
-/** Real ones have a few kilobytes; a hostile one of a megabyte keeps the JSON parser busy for a quarter of a second. */
+/** A hostile file of a megabyte keeps the JSON parser busy for a quarter of a second. */
 const SETTINGS_CAP_BYTES = 262_144
 
 /** `searchPath`: where git is. */
-export type SettingsPlaces = {
-  project: ProjectRoot
-  configDir: string
-  policyFile: string
-  searchPath: string | undefined
-}
+type SettingsPlaces = { project: ProjectRoot; configDir: string; policyFile: string; searchPath: string | undefined }
 
 export function readClaudeSettings(
   { project, configDir, policyFile, searchPath }: SettingsPlaces,
   probe: Probe,
 ): ClaudeSettings {
   const { keys: found, uid } = readKeys(join(project.root, LOCAL_FILE), probe)
-  const local = saysNothing(found) || isPersonal(project, uid, searchPath, probe) ? found : {}
+  const isEmpty = found.autoMemoryDirectory === undefined && found.autoMemoryEnabled === undefined
+  // git is asked only about a file that says something.
+  const local = isEmpty || isPersonal(project, uid, searchPath, probe) ? found : {}
   const committed = readKeys(join(project.root, COMMITTED_FILE), probe).keys
-  // A local file that is not the person's own is one more file of the repository.
+  // A local file that is not the user's own counts as a file of the repository.
   const off = committed.autoMemoryEnabled === false || (local !== found && found.autoMemoryEnabled === false)
   return {
     policy: readKeys(policyFile, probe).keys,
@@ -229,14 +215,7 @@ function parseKeys(text: string): MemoryKeys {
   }
 }
 
-function saysNothing(keys: MemoryKeys): boolean {
-  return keys.autoMemoryDirectory === undefined && keys.autoMemoryEnabled === undefined
-}
-
-/**
- * Whether the local settings were surely written by the person and did not come with the repository: theirs, a file and
- * not a link (its target might be tracked), and not in git's index. The index is read only for a file that says something.
- */
+/** Whether the local settings surely did not come with the repository: the user's, no link (its target may be tracked), untracked. */
 function isPersonal(
   project: ProjectRoot,
   uid: number | undefined,
@@ -251,10 +230,9 @@ function isPersonal(
   )
 }
 
-/** Whether memory is on, as Claude Code decides it: the first rule that matches. Does no I/O. */
+type MemorySwitch = { on: true } | { on: false; because: string }
 
-export type MemorySwitch = { on: true } | { on: false; because: string }
-
+/** Whether memory is on, as Claude Code decides it: the first rule that matches. Pure. */
 export function decideSwitch(variables: Variables, settings: ClaudeSettings): MemorySwitch {
   const disabled = flag(variables.CLAUDE_CODE_DISABLE_AUTO_MEMORY)
   if (disabled === 'set') return off('CLAUDE_CODE_DISABLE_AUTO_MEMORY is set')
@@ -274,7 +252,6 @@ function off(because: string): MemorySwitch {
   return { on: false, because }
 }
 
-/** As switches in the environment are spelled. */
 export function flag(value: string | undefined): 'set' | 'cleared' | undefined {
   if (value === undefined) return undefined
   const word = value.trim().toLowerCase()

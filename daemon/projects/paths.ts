@@ -1,5 +1,4 @@
-/** Paths that anyone may have put there: what is at them and where they lead. Bounded, never blocking, never throwing. */
-
+/** Hostile paths: what is at them, where they lead, and which project they belong to. Bounded, never blocking, never throwing. */
 import { spawnSync } from 'node:child_process'
 import {
   closeSync,
@@ -16,24 +15,24 @@ import {
 import { basename, dirname, isAbsolute, join, normalize, resolve, sep } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 
-/** `unreachable`: it may be there, but a closed folder, a loop of links or a name too long stands before it. */
-export type Kind = 'file' | 'folder' | 'other' | 'absent' | 'unreachable'
+/** `unreachable`: behind a closed folder, a loop of links or a name too long. */
+type Kind = 'file' | 'folder' | 'other' | 'absent' | 'unreachable'
 
-/** The coarsest stamp of a file system in use (FAT): a second write within it can leave the stamp as it was. */
+/** FAT has stamps of two seconds: a second write within them can leave the stamp as it was. */
 const STAMP_STEP_MS = 2_000
-/** As many as Linux follows. */
+/** As in Linux. */
 const MOST_LINKS = 40
 export const LONGEST_PATH_BYTES = 4_096
 
 export type Probe = ReturnType<typeof createProbe>
 
-/** Remembers what it saw, so that an answer made from it holds for as long as `isUnchanged`. */
+/** Remembers what it saw: an answer made from it holds while `isUnchanged`. */
 export function createProbe() {
   const stamps = new Map<string, Stamp>()
   const targets = new Map<string, string | undefined>()
   let newestMs = 0
 
-  // The stamp is taken before the content: a change in between is seen by the next look instead of being missed.
+  // The stamp is taken before the content, so that the next look sees a change in between.
   const stampAt = (path: string): Stamp => {
     const stamp = stamps.get(path) ?? stampOf(path)
     stamps.set(path, stamp)
@@ -44,7 +43,7 @@ export function createProbe() {
   return {
     /** What is at `path`, links followed. */
     kind: (path: string): Kind => stampAt(path).kind,
-    /** The whole content of a regular file; nothing when it is anything else, longer than `capBytes` or out of reach. */
+    /** Nothing when it is no regular file, longer than `capBytes` or out of reach. */
     read: (path: string, capBytes: number): { bytes: Buffer; uid: number } | undefined => {
       const stamp = stampAt(path)
       if (stamp.kind !== 'file' || stamp.size > capBytes) return undefined
@@ -82,7 +81,7 @@ function stampOf(path: string): Stamp {
 function readWhole(path: string, capBytes: number): { bytes: Buffer; uid: number } | undefined {
   let fd: number
   try {
-    // It was a file a moment ago; if it is a pipe by now, this must not wait for its writer.
+    // It may be a pipe by now: do not wait for its writer.
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
   } catch {
     return undefined
@@ -105,7 +104,7 @@ function readWhole(path: string, capBytes: number): { bytes: Buffer; uid: number
   }
 }
 
-/** What exists is the system's to resolve; behind it, step by step, a link to what is not there yet may still stand. */
+/** The system resolves what exists. Behind that there may be links to what does not exist yet. */
 function followLinks(path: string): string | undefined {
   if (path.length > LONGEST_PATH_BYTES) return undefined
   try {
@@ -133,9 +132,7 @@ function followLinks(path: string): string | undefined {
   }
 }
 
-/** Whether a folder lies in one that the settings name private, by whatever way either is reached. */
-
-/** The private folder that covers one of these, if any does. */
+/** The private folder that covers one of these, by any links. */
 export function privateFolder(named: readonly string[], folders: readonly string[]): string | undefined {
   if (named.length === 0) return undefined
   const places = folders.flatMap(waysTo)
@@ -146,7 +143,6 @@ export function covers(folder: string, place: string): boolean {
   return folder === sep || place === folder || place.startsWith(folder + sep)
 }
 
-/** As it is written, and with its links followed where it exists. */
 function waysTo(path: string): string[] {
   const written = normalize(path).replace(/(.)\/+$/, '$1')
   try {
@@ -156,20 +152,13 @@ function waysTo(path: string): string[] {
   }
 }
 
-/**
- * Reads what git writes to tie worktrees, submodules and moved git folders together: `.git` files, `commondir`, `gitdir`,
- * `core.worktree`. A pointer counts only when its target points back: otherwise an unpacked archive with a made-up `.git`
- * could claim to be another project, read its memories and write into them.
- */
-
 /** `broken`: there is a `.git`, so this is a root, but what it names is not there. */
-export type GitEntry = 'none' | 'broken' | { gitDir: string }
+type GitEntry = 'none' | 'broken' | { gitDir: string }
 
-/** Such a file holds one path. */
 const POINTER_CAP_BYTES = 8_192
 const CONFIG_CAP_BYTES = 262_144
 
-export function gitEntryAt(folder: string, probe: Probe): GitEntry {
+function gitEntryAt(folder: string, probe: Probe): GitEntry {
   const path = join(folder, '.git')
   const kind = probe.kind(path)
   if (kind !== 'file' && kind !== 'folder') return 'none'
@@ -178,12 +167,11 @@ export function gitEntryAt(folder: string, probe: Probe): GitEntry {
   return gitDir !== undefined && probe.kind(gitDir) === 'folder' ? { gitDir } : 'broken'
 }
 
-/** For a linked worktree the main one's root; nothing for any other checkout, submodules included. */
-export function mainRootOf(
-  folder: string,
-  { gitDir }: { gitDir: string },
-  probe: Probe,
-): { root: string; git: { gitDir: string } } | undefined {
+/**
+ * For a linked worktree the main one's root; nothing for any other checkout, submodules included. A pointer counts only when its
+ * target points back: an unpacked archive with a made-up `.git` must not pass for another project and reach its memories.
+ */
+function mainRootOf(folder: string, { gitDir }: { gitDir: string }, probe: Probe): ProjectRoot | undefined {
   const common = pointerIn(join(gitDir, 'commondir'), gitDir, /^(.+)$/s, probe)
   const commonDir = common === undefined ? undefined : probe.resolve(common)
   if (commonDir === undefined || dirname(gitDir) !== join(commonDir, 'worktrees')) return undefined
@@ -192,13 +180,13 @@ export function mainRootOf(
   return { root: rootOf(commonDir, probe), git: { gitDir: commonDir } }
 }
 
-/** A bare repository has no main worktree; its own folder is the one thing that all its worktrees share. */
+/** A bare repository has no main worktree: its own folder is what its worktrees share. */
 function rootOf(commonDir: string, probe: Probe): string {
   if (basename(commonDir) === '.git') return dirname(commonDir)
   return configuredRootOf(commonDir, probe) ?? commonDir
 }
 
-/** A submodule's git folder lies in that of the repository around it and names its checkout in the configuration. */
+/** The git folder of a submodule names its checkout in its configuration. */
 function configuredRootOf(commonDir: string, probe: Probe): string | undefined {
   for (const name of ['config.worktree', 'config']) {
     const text = probe.read(join(commonDir, name), CONFIG_CAP_BYTES)?.bytes.toString()
@@ -211,7 +199,7 @@ function configuredRootOf(commonDir: string, probe: Probe): string | undefined {
   return undefined
 }
 
-/** Escapes and includes are not understood: a path misread here does not point back and is dropped. */
+/** Without escapes and includes: a path misread here does not point back and is dropped. */
 function coreWorktreeIn(config: string): string | undefined {
   let section = ''
   let worktree: string | undefined
@@ -231,22 +219,14 @@ function pointerIn(file: string, base: string, form: RegExp, probe: Probe): stri
   return path === undefined || path.includes('\0') ? undefined : resolve(base, path)
 }
 
-/**
- * Which project a folder belongs to: the main worktree's root, so that all worktrees of a repository share one memory;
- * outside git the folder itself. Whatever `.git` holds, there is an answer.
- */
+export type ProjectRoot = { root: string; git: GitEntry }
 
-export type ProjectRoot = {
-  root: string
-  /** The `.git` that goes with the root. */
-  git: GitEntry
-}
-
-/** Deeper than any real folder; without it a made-up path of thousands of levels would be stat'ed to the top each time. */
+/** A made-up path of thousands of levels would be stat'ed to the top each time. */
 const MOST_LEVELS = 256
 
+/** The main worktree's root, so that all worktrees of a repository share one memory; outside git the folder itself. */
 export function findProjectRoot(cwd: string, probe: Probe = createProbe()): ProjectRoot {
-  // A relative path has no meaning here: the daemon's own working directory is not the caller's.
+  // The daemon's own working directory is not the caller's.
   const given = resolve('/', cwd)
   const start = probe.resolve(given) ?? given
   for (const folder of upwards(start)) {
@@ -269,10 +249,9 @@ function* upwards(start: string): Generator<string> {
   }
 }
 
-/** What a hostile repository could make git do costs at most this: it may have configured anything. */
+/** Limits for a hostile repository, which may have configured anything. */
 const GIT_MS = 1_000
 const GIT_BYTES = 67_108_864
-/** Nothing of the caller's, no prompt, no lock, no fetch, and of the configuration only the repository's own. */
 const GIT_ENV = {
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_CONFIG_GLOBAL: '/dev/null',
@@ -283,10 +262,7 @@ const GIT_ENV = {
 /** Names that may fold to one with a leading dot begin with a dot or outside ASCII. */
 const FOLDED_DOTS = [':(top).*', ':(top)[^ -~]*']
 
-/**
- * Whether git tracks a path below the root, or a folder on the way to it: tracked as a link or a submodule, that decides what is at
- * the path. Unsure without git, with an index that git refuses, or after the deadline.
- */
+/** Whether git tracks a path below the root, or a folder on the way to it, which may be tracked as a link or a submodule. */
 export function trackingOf({ root, git }: ProjectRoot, path: string, searchPath: string | undefined, probe: Probe) {
   if (git === 'none') return 'untracked'
   if (git === 'broken' || probe.kind(join(git.gitDir, 'HEAD')) !== 'file') return 'unsure'
@@ -304,14 +280,8 @@ function listFiles(root: string, gitDir: string, searchPath: string | undefined)
     spawnSync(
       'git',
       [
-        ...[
-          `--git-dir=${gitDir}`,
-          `--work-tree=${root}`,
-          '-c',
-          'core.fsmonitor=false',
-          '-c',
-          'core.hooksPath=/dev/null',
-        ],
+        ...[`--git-dir=${gitDir}`, `--work-tree=${root}`],
+        ...['-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null'],
         ...['ls-files', '-z', ...options, '--', ...FOLDED_DOTS],
       ],
       {
@@ -330,7 +300,7 @@ function listFiles(root: string, gitDir: string, searchPath: string | undefined)
   return status === 0 ? stdout.split('\0') : undefined
 }
 
-/** As a file system that ignores case or invisible characters would compare: `.Claude` is checked out as `.claude` there. */
+/** As file systems compare that ignore case or invisible characters: there `.Claude` is checked out as `.claude`. */
 function folded(name: string): string {
   return name
     .normalize('NFKC')

@@ -1,7 +1,4 @@
-/**
- * Projects: the root of a working directory, its memory directory, whether memory is on there, and which projects are known.
- * Creates no directory, and refuses what is configured but no place for memories.
- */
+/** Projects: the root of a working directory, its memory directory, and whether memory is on there. Creates no directory. */
 import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import type { Caller } from '../../schema/caller.ts'
@@ -35,15 +32,10 @@ import {
   privateFolder,
 } from './paths.ts'
 
-export type Project = Readonly<
-  MemoryDir & {
-    root: string
-    /** Why memory is off there. */
-    off: string | undefined
-  }
->
+/** `off`: why memory is off there. */
+export type Project = Readonly<MemoryDir & { root: string; off: string | undefined }>
 
-/** Where the memories of a caller are: those of a project, or those of a type of sub-agent in it. */
+/** Finds the memories of a project, or of a type of sub-agent in it. */
 export type ProjectFinder = {
   /** A directory that exists is known from then on, unless memory is off. */
   find(cwd: string, caller: Caller): Project
@@ -79,16 +71,14 @@ export function createProjects(core: Core, policyFile = POLICY_FILE) {
 
   const memoryDirAt = (project: ProjectRoot, variables: Variables, probe: Probe) => {
     const { root } = project
-    const found = readClaudeSettings(
-      { project, configDir: configDirOf(variables, home), policyFile, searchPath: env.PATH },
-      probe,
-    )
+    const places = { project, configDir: configDirOf(variables, home), policyFile, searchPath: env.PATH }
+    const found = readClaudeSettings(places, probe)
     const chosen = chooseMemoryDir({ root, home, variables, settings: found })
     refuseLinked(chosen, probe.resolve(chosen.dir), home)
     return { ...chosen, settings: found }
   }
 
-  /** Without what the user has switched off here. */
+  /** Does not know of pauses and private folders. */
   const locate = (cwd: string, caller: Caller): Project => {
     refuseRelative(cwd)
     const variables = mergeVariables(env, caller.env)
@@ -113,7 +103,7 @@ export function createProjects(core: Core, policyFile = POLICY_FILE) {
 
   const rootOf = (cwd: string) => findProjectRoot(cwd).root
 
-  /** Why a folder is off: its project is paused, or private by the settings. */
+  /** Why a folder is off by the settings or a pause. */
   const offBecause = (cwd: string, root = rootOf(cwd)): string | undefined => {
     const secret = privateFolder(privatePaths, [cwd, root])
     if (secret !== undefined) return `${secret} is private`
@@ -135,7 +125,7 @@ export function createProjects(core: Core, policyFile = POLICY_FILE) {
     return {
       find: (cwd, caller) => {
         const project = look(cwd, caller)
-        // A reader may name any folder: one without memories leaves no trace.
+        // A caller that reads may name any folder: one without memories is not recorded.
         if (project.off === undefined && existsSync(project.dir)) use(project)
         return project
       },
@@ -163,9 +153,8 @@ export function createProjects(core: Core, policyFile = POLICY_FILE) {
 
   return {
     ...finder(),
-    /** The memories of a type of sub-agent. */
     ofAgent: (agent: Agent) => finder(agent),
-    /** Where the memories of a project would be that had its root here, whatever is here now. */
+    /** Where the memories of a project would be that had its root here. */
     dirAt: (root: string, caller: Caller): string => {
       refuseRelative(root)
       return memoryDirAt({ root, git: 'none' }, mergeVariables(env, caller.env), createProbe()).dir
@@ -175,12 +164,11 @@ export function createProjects(core: Core, policyFile = POLICY_FILE) {
     isPrivate: (cwd: string) => privateFolder(privatePaths, [cwd, rootOf(cwd)]) !== undefined,
     /** The environment that decides about memory: the caller's, else the daemon's. */
     variables: (caller?: Caller) => mergeVariables(env, caller?.env),
-    /** Where Claude Code keeps what is the user's own. */
     configDir: (caller?: Caller) => configDirOf(mergeVariables(env, caller?.env), home),
-    /** Whether a known directory still is where memories may be: links change. */
+    /** Whether a known directory still is a place for memories: links change. */
     isMemoryDir: (dir: string) => (isAgentDir(dir) ? isAgentPlace(dir) : isMemoryPlace(dir, home)),
     directories,
-    list: () => projectsIn(directories.list(), existsSync),
+    list: () => projectsIn(directories.list()),
     /** The project is at `toRoot` now: its pauses and its directory follow. Within the caller's transaction. */
     moved: (from: Directory, to: Directory): void => {
       pauses.move(from.root, to.root)
@@ -207,7 +195,7 @@ export function createProjects(core: Core, policyFile = POLICY_FILE) {
       }
       return pausesChanged()
     },
-    /** A pause, a resume, or other private folders in the settings: what `find` says may differ. */
+    /** A pause, a resume, or other private folders in the settings. */
     onChange: (listener: () => void) => void changeListeners.push(listener),
     /** Memory is on in a directory, and a caller asks for it. */
     onUse: (listener: UseListener) => void useListeners.push(listener),
@@ -225,11 +213,11 @@ function refuseRelative(cwd: string): void {
   })
 }
 
-/** Which projects have memories, and which of them share a directory. What lies within its root is a sub-agent's. */
-export function projectsIn(known: readonly Directory[], exists: (path: string) => boolean): Status['projects'] {
+/** A directory within its root is a sub-agent's. */
+function projectsIn(known: readonly Directory[]): Status['projects'] {
   const projects = known.filter(({ dir, root }) => dir !== root && !dir.startsWith(`${root}/`))
   return projects.map(({ dir, root }) => {
-    const others = projects.filter((other) => other.dir === dir && other.root !== root && exists(other.root))
+    const others = projects.filter((other) => other.dir === dir && other.root !== root && existsSync(other.root))
     const sharedWith = others.map((other) => other.root)
     return { root, memoryDir: dir, ...(sharedWith.length > 0 && { sharedWith }) }
   })
@@ -239,7 +227,7 @@ export function projectsIn(known: readonly Directory[], exists: (path: string) =
 export type Directory = { dir: string; root: string }
 export type Directories = ReturnType<typeof createDirectories>
 
-/** Known memory directories, so that edits made while the daemon was away are noticed. */
+/** Known memory directories, so that edits made while the daemon was not running are noticed. */
 export function createDirectories(db: Db) {
   const insert = db.prepare('INSERT OR IGNORE INTO directories (dir, root) VALUES (?, ?)')
   const remove = db.prepare('DELETE FROM directories WHERE dir = ? AND root = ?')
@@ -266,13 +254,13 @@ export function createDirectories(db: Db) {
   }
 }
 
-/** Where capture and recall are switched off by the user. Survives restarts. */
+/** Where the user has switched off capture and recall. */
 export function createPauses(db: Db) {
   const add = db.prepare('INSERT OR IGNORE INTO pauses (project, at) VALUES (?, ?)')
   const remove = db.prepare('DELETE FROM pauses WHERE project = ?')
   const removeAll = db.prepare('DELETE FROM pauses')
   const list = db.prepare('SELECT project FROM pauses ORDER BY project').pluck()
-  // With everything below it: a project within the project has moved along.
+  // A project within the project has moved along.
   const within = `project = @from OR substr(project, 1, length(@from) + 1) = @from || '/'`
   const copyWithin = db.prepare(
     `INSERT OR IGNORE INTO pauses (project, at)
