@@ -6,7 +6,7 @@ import type { Core } from '../core.ts'
 import { parseJson } from '../models/wire.ts'
 import type { Timer } from '../platform/clock.ts'
 import { filesIn } from '../platform/files.ts'
-import { type Fields, text } from '../transcripts/formats/facts.ts'
+import { type Fields, text } from '../transcripts/formats/fields.ts'
 
 export type HookEvent =
   /** `cleared` and `compacted`: what the session was told before is gone. */

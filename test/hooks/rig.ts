@@ -6,7 +6,7 @@ import type { Core } from '../../daemon/core.ts'
 import { createHooks } from '../../daemon/hooks/hooks.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { withUndo } from '../../daemon/platform/if-lost.ts'
-import type { Fields } from '../../daemon/transcripts/formats/facts.ts'
+import type { Fields } from '../../daemon/transcripts/formats/fields.ts'
 import { injectedBlock } from '../../daemon/transcripts/injected.ts'
 import type { Mail } from '../../schema/mail.ts'
 
