@@ -11,7 +11,7 @@ import { INDEX_FILE } from './file-names.ts'
 import { readMemoryFile } from './folder.ts'
 import { loadIndex, readIndexes } from './index-file.ts'
 import type { Journal } from './journal.ts'
-import { type ScannedMemory, timeOf } from './scan.ts'
+import type { ScannedMemory } from './scan.ts'
 import type { SearchIndex } from './search-index.ts'
 import { type TopicFields, topicFields, withValues } from './topic-file.ts'
 
@@ -88,7 +88,7 @@ function toItem({ file, name, description, type, trust, modifiedMs, hash }: List
   return {
     file,
     ...withValues({ name, description, type, trust }),
-    modifiedAt: timeOf({ modifiedMs }),
+    modifiedAt: new Date(modifiedMs).toISOString(),
     ...(hash !== undefined && { hash }),
     scope: file.startsWith('team/') ? 'team' : 'private',
   }

@@ -32,14 +32,8 @@ export type ScannedMemory = Partial<TopicFields> & {
 /** `text`: the whole file; nothing when it is too large, or has another name elsewhere. */
 export type ReadMemory = { memory: ScannedMemory; text: string | undefined; body: string }
 
-export type Scan = {
-  /** Newest first. */
-  items: ScannedMemory[]
-  /** How many there are besides. */
-  older: number
-  /** Markdown files and folders that could not be read, are links or no regular files, or lie too deep. */
-  skipped: number
-}
+/** `items`: newest first; `older`: how many there are besides. */
+export type Scan = { items: ScannedMemory[]; older: number }
 
 export const LIST_MEMORIES = 200
 const HEAD_LINES = 30
@@ -50,7 +44,7 @@ const LAST_DATE_MS = 8.64e15
 const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 export function scanMemories(dir: string, { limit = LIST_MEMORIES } = {}): Scan {
-  const { files, skipped } = findMemories(dir)
+  const files = findMemories(dir)
   const items: ScannedMemory[] = []
   let looked = 0
   inOpenRoot(dir, (top) => {
@@ -59,35 +53,24 @@ export function scanMemories(dir: string, { limit = LIST_MEMORIES } = {}): Scan 
       if (read) items.push(read.memory)
     }
   })
-  return { items, older: files.length - looked, skipped: skipped + looked - items.length }
+  return { items, older: files.length - looked }
 }
 
 export type FoundMemory = Pick<ScannedMemory, 'file' | 'stamp' | 'modifiedMs'>
 
-/** Newest first. */
-export function findMemories(dir: string): { files: FoundMemory[]; skipped: number } {
+/** Newest first. What cannot be read is left out. */
+export function findMemories(dir: string): FoundMemory[] {
   const files: FoundMemory[] = []
-  let skipped = 0
-  const skip = () => void skipped++
   const visitor: Visitor = {
-    enters: (_folder, depth) => {
-      if (depth > DEPTH_FOLDERS) skip()
-      return depth <= DEPTH_FOLDERS
-    },
+    enters: (_folder, depth) => depth <= DEPTH_FOLDERS,
     file: (file, stat) => {
-      if (basename(file) === INDEX_FILE) return
-      const stats = attempt(stat)
+      const stats = basename(file) === INDEX_FILE ? undefined : attempt(stat)
       if (stats) files.push({ file, stamp: stampOf(stats), modifiedMs: modifiedMsOf(stats) })
-      else skip()
     },
-    otherThing: (file) => {
-      if (basename(file) !== INDEX_FILE) skip()
-    },
-    closedFolder: skip,
+    closedFolder: () => {},
   }
-  const isOpen = attempt(() => inOpenRoot(dir, (top) => visitMemories(top, visitor)))
-  if (!isOpen && attempt(() => lstatSync(dir))) skip()
-  return { files: files.sort(newestFirst), skipped }
+  attempt(() => inOpenRoot(dir, (top) => visitMemories(top, visitor)))
+  return files.sort(newestFirst)
 }
 
 export function newestFirst(a: FoundMemory, b: FoundMemory): number {
@@ -160,15 +143,12 @@ function modifiedMsOf({ mtimeMs }: Stats): number {
   return Math.max(-LAST_DATE_MS, Math.min(LAST_DATE_MS, Math.floor(mtimeMs)))
 }
 
-export function timeOf({ modifiedMs }: Pick<ScannedMemory, 'modifiedMs'>): string {
-  return new Date(modifiedMs).toISOString()
-}
-
 /** One line for each memory, for a model. */
 export function manifest(items: Pick<ScannedMemory, 'file' | 'type' | 'modifiedMs' | 'description'>[]): string {
   return items
     .map(({ file, type, modifiedMs, description }) => {
-      const start = `- ${type === undefined ? '' : `[${type}] `}${oneLine(file)} (${timeOf({ modifiedMs })})`
+      const modified = new Date(modifiedMs).toISOString()
+      const start = `- ${type === undefined ? '' : `[${type}] `}${oneLine(file)} (${modified})`
       return description === undefined ? start : `${start}: ${oneLine(description)}`
     })
     .join('\n')
@@ -182,7 +162,7 @@ export type Visitor = {
   enters(folder: string, depth: number): boolean
   file(file: string, stat: () => Stats | undefined): void
   /** Called like a memory, and no plain file. */
-  otherThing(file: string): void
+  otherThing?(file: string): void
   closedFolder(folder: string, cause: unknown): void
 }
 
@@ -195,7 +175,7 @@ export function visitMemories(folder: Folder, visitor: Visitor, path: readonly s
       if (isMemoryFolder(name) && visitor.enters(name, here.length)) visitBelow(folder, visitor, here)
     } else if (isMemoryName(name)) {
       if (entry.isFile()) visitor.file(name, () => lstatSync(folder.at(entry.name), { throwIfNoEntry: false }))
-      else visitor.otherThing(name)
+      else visitor.otherThing?.(name)
     }
   }
 }
@@ -257,7 +237,6 @@ export function markdownFiles(dir: string, nowMs: number): Map<string, Stamp> {
       const stats = found.size < MOST_FILES ? stat() : undefined
       if (stats) found.set(file, { value: stampOf(stats), settled: isSettled(stats, nowMs) })
     },
-    otherThing: () => {},
     // Refused: it became a link just now.
     closedFolder: (_folder, cause) => {
       if (!isCode(cause, 'EACCES', 'REFUSED')) throw cause
