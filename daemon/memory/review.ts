@@ -1,7 +1,4 @@
-/**
- * Changes of models that wait for a person, and what the person decides: an approved one is written, a rejected one does not
- * come back. A dream is decided about as a whole: half of it would be neither the old order nor the new one.
- */
+/** Changes of models that wait for a person: an approved one is written, a rejected one does not come back. A dream is one unit. */
 import { MemoryError } from '../../schema/errors.ts'
 import type { Decided } from '../../schema/history.ts'
 import type { Core } from '../core.ts'
@@ -46,7 +43,7 @@ export function createReviews(db: Db) {
     return reviews.map((review) => Number(insert.run(rowOf(review)).lastInsertRowid))
   })
   return {
-    /** All in one transaction, and `inTransaction`, which runs first, with them. */
+    /** All in one transaction, with `inTransaction`, which runs first. */
     addAll: (reviews: readonly NewReview[], inTransaction?: () => void): number[] => addAll(reviews, inTransaction),
     get: (id: number): Review | undefined => {
       const row = byId.get(id) as Row | undefined
@@ -99,14 +96,13 @@ export function createReview({ clock }: Core, reviews: Reviews, writer: Writer, 
   const removeAll = (unit: readonly Review[]) => {
     for (const { id } of unit) reviews.remove(id)
   }
-  /** Only what the change would have added: text that was there before it, or is there now, was never in question. */
-  const addedBy = ({ dir, file, after = '' }: Review, unit: readonly Review[]): string[] => {
+  /** Text that was there before the changes, or is there now: it was never in question. */
+  const oldValues = (dir: string, unit: readonly Review[]): Set<string> => {
     const here = unit.length > 1 ? readDirectory(dir).memories : []
-    const old = new Set([
-      ...unit.flatMap((each) => rejectedValues(each.file, each.before ?? '')),
-      ...here.flatMap((memory) => rejectedValues(memory.file, memory.text)),
+    return new Set([
+      ...unit.flatMap(({ file, before = '' }) => rejectedValues(file, before)),
+      ...here.flatMap(({ file, text }) => rejectedValues(file, text)),
     ])
-    return rejectedValues(file, after).filter((value) => !old.has(value))
   }
   return {
     approve: async (id: number): Promise<Decided> => {
@@ -129,10 +125,10 @@ export function createReview({ clock }: Core, reviews: Reviews, writer: Writer, 
     reject: (id: number): Decided => {
       const review = need(id)
       const unit = unitOf(review)
-      const rejected = unit.flatMap((each) => {
-        const { dir, file, after } = each
-        const values = after === undefined ? [] : addedBy(each, unit)
-        if (after === undefined || values.length === 0) return []
+      const old = oldValues(review.dir, unit)
+      const rejected = unit.flatMap(({ dir, file, after = '' }) => {
+        const values = rejectedValues(file, after).filter((value) => !old.has(value))
+        if (values.length === 0) return []
         return [tombstones.add({ at: clock.now(), dir, file, excerpt: excerptOf(after) }, values)]
       })
       removeAll(unit)
