@@ -6,14 +6,14 @@ import { EXPORT_VERSION, ExportLine, type TombstoneLine } from '../../schema/tra
 import { type Line, readLines, shapeOf } from '../platform/json.ts'
 import { shown } from '../platform/text.ts'
 
-/** How many lines of each kind, as the end line has them. `texts` and `changes` were a history; they are read over. */
-type Counts = { files: number; texts: number; changes: number; tombstones: number }
+/** Of the kinds of lines, as in the end line. Earlier versions exported a history, `texts` and `changes`, which is read over. */
+const NONE = { files: 0, texts: 0, changes: 0, tombstones: 0 }
 const COUNTED = { file: 'files', text: 'texts', change: 'changes', tombstone: 'tombstones' } as const
 
 /** Keeps the counts and the checksum for the end line. */
 export function createLinePrinter() {
   const sum = createHash('sha256')
-  const counts: Counts = { files: 0, texts: 0, changes: 0, tombstones: 0 }
+  const counts = { ...NONE }
   const print = (value: Exclude<ExportLine, { kind: 'end' }>): string => {
     const line = `${JSON.stringify(value)}\n`
     sum.update(line)
@@ -21,24 +21,22 @@ export function createLinePrinter() {
     return line
   }
   return {
-    header: (at: number, root: string): string =>
-      print({ kind: 'header', format: 'memoryd-export', version: EXPORT_VERSION, at: iso(at), root }),
+    header: (atMs: number, root: string): string => {
+      const at = new Date(atMs).toISOString()
+      return print({ kind: 'header', format: 'memoryd-export', version: EXPORT_VERSION, at, root })
+    },
     file: (file: string, bytes: Buffer): string => {
       const text = bytes.toString()
       if (Buffer.from(text).equals(bytes)) return print({ kind: 'file', file, content: text })
       return print({ kind: 'file', file, content: bytes.toString('base64'), encoding: 'base64' })
     },
     tombstone: ({ at, ...same }: { at: number; file: string; excerpt: string; values: string[] }): string =>
-      print({ kind: 'tombstone', at: iso(at), ...same }),
+      print({ kind: 'tombstone', at: new Date(at).toISOString(), ...same }),
     end: (left: { file: string; reason: string }[]): string => {
       const end: ExportLine = { kind: 'end', ...counts, left, sha256: sum.digest('hex') }
       return `${JSON.stringify(end)}\n`
     },
   }
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }
 
 const CAPS = {
@@ -59,7 +57,7 @@ export type MemorySet = { files: Map<string, Buffer>; tombstones: TombstoneLine[
 /** Returns when everything has come and nothing is missing. Throws with the line of what is wrong first. */
 export async function readExport(chunks: AsyncIterable<Uint8Array>, caps = CAPS): Promise<MemorySet> {
   const sum = createHash('sha256')
-  const counts: Counts = { files: 0, texts: 0, changes: 0, tombstones: 0 }
+  const counts = { ...NONE }
   const files = new Map<string, Buffer>()
   const tombstones: TombstoneLine[] = []
   let bytes = 0

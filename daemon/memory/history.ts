@@ -30,8 +30,18 @@ export function createHistory(projects: Projects, journal: Journal, tombstones: 
     },
     run: (id: string): Run => reportOf(id, journal),
     hasRun: (id: string): boolean => journal.ofRun(id).some(({ op }) => op !== 'refused'),
-    /** What a run changed, or would if a person approved it, with what differs. */
-    filesOf: (id: string): RunFile[] => filesOf(id, journal, reviews),
+    /** What a run changed, or would if a person approved it. */
+    filesOf: (id: string) => {
+      const done = journal.ofRun(id).filter(({ partOf, op }) => partOf === undefined && op !== 'refused')
+      const held = reviews.list().filter(({ runId }) => runId === id)
+      return [
+        ...done.map(({ file, reason, before, after }) => {
+          const op = !after ? ('delete' as const) : before ? ('update' as const) : ('create' as const)
+          return { file, op, reason, diff: diffLines(before?.text, after?.text) }
+        }),
+        ...held.map(({ file, op, reason, before, after }) => ({ file, op, reason, diff: diffLines(before, after) })),
+      ]
+    },
     tombstones: () => ({
       items: tombstones.list().map(({ id, at, file, excerpt }) => ({ id: String(id), at: isoTime(at), file, excerpt })),
     }),
@@ -61,20 +71,6 @@ function reportOf(id: string, journal: Journal): Run {
     changes: rows.map(toItem),
     undone: memories.length > 0 && memories.every(([file, of]) => isPutBack(journal.latest(first.dir, file), of[0])),
   }
-}
-
-export type RunFile = { file: string; op: 'create' | 'update' | 'delete'; reason: string; diff: string }
-
-function filesOf(id: string, journal: Journal, reviews: Reviews): RunFile[] {
-  const done = journal.ofRun(id).filter(({ partOf, op }) => partOf === undefined && op !== 'refused')
-  const held = reviews.list().filter(({ runId }) => runId === id)
-  return [
-    ...done.map(({ file, reason, before, after }) => {
-      const op = !after ? ('delete' as const) : before ? ('update' as const) : ('create' as const)
-      return { file, op, reason, diff: diffLines(before?.text, after?.text) }
-    }),
-    ...held.map(({ file, op, reason, before, after }) => ({ file, op, reason, diff: diffLines(before, after) })),
-  ]
 }
 
 type Effect = 'created' | 'updated' | 'deleted' | 'nothing'
@@ -112,7 +108,7 @@ function toReview({ id, at, runId, file, op, actor, reason, before, after }: Rev
 
 const CONTEXT_LINES = 2
 
-/** For a person to look over: common beginning and end are left out. */
+/** Common beginning and end are left out. */
 export function diffLines(before: string | undefined, after: string | undefined): string {
   const old = before?.split('\n') ?? []
   const now = after?.split('\n') ?? []

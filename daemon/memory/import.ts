@@ -116,23 +116,21 @@ async function refusalIn(batch: Batch, file: string, bytes: Buffer): Promise<str
   }
 }
 
-type Occupied = { names: readonly string[]; hashAt: (file: string) => string | undefined }
+type Occupied = ReturnType<typeof occupiedIn>
 
-function occupiedIn(dir: string): Occupied {
+function occupiedIn(dir: string) {
   const { files, folders, closed } = listMemories(dir)
   const readable = new Set(files)
   return {
     names: [...files, ...folders, ...closed],
-    hashAt: (file) => (readable.has(file) ? hashIn(dir, file) : undefined),
-  }
-}
-
-/** Undefined for what cannot be read safely. */
-function hashIn(dir: string, file: string): string | undefined {
-  try {
-    return readMemoryFile(dir, file)?.hash
-  } catch {
-    return undefined
+    hashAt: (file: string): string | undefined => {
+      try {
+        return readable.has(file) ? readMemoryFile(dir, file)?.hash : undefined
+      } catch {
+        // A link, say: no memory that comes in is the same.
+        return undefined
+      }
+    },
   }
 }
 

@@ -1,5 +1,4 @@
 /** The texts that tell a model about its memory, complete and ready for a system prompt. Pure: no date, nothing that varies. */
-
 import { GUIDELINES_CHARS } from '../../schema/caller.ts'
 import type { AgentScope, MemoryType } from '../../schema/memory.ts'
 import { grouped } from '../platform/text.ts'
@@ -210,7 +209,6 @@ const guides: Record<MemoryType, Guide> = {
   },
 }
 
-/** With a line about sharing for each type where there is a team. */
 export function typeGuides({ withTeam }: { withTeam: boolean }): string {
   const parts = Object.entries(guides).map(([type, { holds, save, use, team, examples }]) =>
     [
@@ -225,7 +223,6 @@ export function typeGuides({ withTeam }: { withTeam: boolean }): string {
   return parts.join('\n\n')
 }
 
-/** One line for each type, for those who need less. */
 export function typeLines(): string {
   return Object.entries(guides)
     .map(([type, { holds }]) => `- \`${type}\`: ${holds}`)
@@ -243,7 +240,6 @@ export const neverSaved = `Not even when asked to:
 
 When you are asked to save such a thing, keep what was surprising about it, not the list.`
 
-/** The form of a topic file and of its line in the index. */
 export const twoSteps = `1. Write a file of its own for it, named by type and topic (\`feedback_commit_style.md\`):
 
    \`\`\`markdown

@@ -154,13 +154,8 @@ export function wordsQuery(text: string, match: 'all' | 'any'): string | undefin
 
 /** One word, or where scripts meet in it, each part; a run of pairs is a phrase. */
 function phrases(word: string): string[] {
-  return indexable(word).includes(' ')
-    ? word
-        .replace(UNSPACED, (run) => ` ${pairs(run).join('\n')} `)
-        .split(' ')
-        .filter((part) => part !== '')
-        .map((part) => part.replaceAll('\n', ' '))
-    : [word]
+  const parts = word.replace(UNSPACED, (run) => ` ${pairs(run).join('\n')} `).split(' ')
+  return parts.filter((part) => part !== '').map((part) => part.replaceAll('\n', ' '))
 }
 
 function pairs(run: string): string[] {
