@@ -5,7 +5,8 @@ import { holdsBytes, isUsable } from '../db/backup.ts'
 import { type Db, hasTable, openForReading } from '../db/database.ts'
 import { INDEXES, indexOf, nameInIndex } from '../memory/file-names.ts'
 import { withoutPointer } from '../memory/index-file.ts'
-import { contentKey, dropOrphans, type Evidence } from '../memory/journal.ts'
+import { dropOrphans, type Evidence } from '../memory/journal.ts'
+import { hashOf } from '../platform/safe-folder.ts'
 
 export type Purge = {
   id: number
@@ -34,7 +35,7 @@ export type Traces = {
 
 const WORD = 'purged'
 /** Stands wherever a text could not be kept: others refer to it. */
-const EMPTY = contentKey('')
+const EMPTY = hashOf('')
 
 const OWN = 'dir = @dir AND file = @file AND (id <= @change OR at <= @at)'
 
@@ -271,9 +272,9 @@ function cleanIndex(db: Db, { dir, change, at }: Purge, file: string, without: (
   for (const { key, text } of versions) {
     const rest = without(text)
     if (rest === text) continue
-    insert.run(contentKey(rest), rest)
-    before.run(contentKey(rest), key)
-    after.run(contentKey(rest), key)
+    insert.run(hashOf(rest), rest)
+    before.run(hashOf(rest), key)
+    after.run(hashOf(rest), key)
   }
 }
 

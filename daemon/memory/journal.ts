@@ -1,5 +1,5 @@
 /** The journal of changes to memories, appended to. Only withdrawn changes, `housekeeping/scrub.ts` and `move.ts` rewrite it. */
-import { hash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { type Db, withoutWaiting } from '../db/database.ts'
 import { hashOf } from '../platform/safe-folder.ts'
 
@@ -15,9 +15,6 @@ export function isExact(version: Version | undefined): boolean {
   return !version || (version.text !== undefined && hashOf(version.text) === version.hash)
 }
 
-/** `exact`: the hash is that of the text as well. `bytes`: of the text, where they are at hand. */
-type NewVersion = Version & { exact?: boolean; bytes?: Uint8Array }
-
 export type NewChange = {
   at: number
   dir: string
@@ -26,8 +23,8 @@ export type NewChange = {
   actor: string
   reason: string
   runId: string | undefined
-  before: NewVersion | undefined
-  after: NewVersion | undefined
+  before: Version | undefined
+  after: Version | undefined
   undoable: boolean
   evidence: readonly Evidence[]
   /** `nothing`: a purge of the file begins with this change. */
@@ -65,7 +62,7 @@ const SELECT = `
 
 export function createJournal(db: Db) {
   const isKept = db.prepare('SELECT 1 FROM contents WHERE key = ?').pluck()
-  const keep = db.prepare('INSERT INTO contents (key, text) VALUES (?, CAST(? AS TEXT))')
+  const keep = db.prepare('INSERT INTO contents (key, text) VALUES (?, ?)')
   const insert = db.prepare(`
     INSERT INTO changes (at, dir, file, op, actor, reason, run, part_of, before_hash, before_key, after_hash, after_key,
                          undoable, evidence)
@@ -102,10 +99,10 @@ export function createJournal(db: Db) {
   const purge = db.prepare(`INSERT INTO purges (at, dir, file, change, keys) VALUES (?, ?, ?, ?, '[]')`)
   const spare = db.prepare('DELETE FROM purges WHERE change = ?')
 
-  const keyOf = (version: NewVersion | undefined): string | null => {
+  const keyOf = (version: Version | undefined): string | null => {
     if (version?.text === undefined) return null
-    const key = version.exact ? version.hash : contentKey(version.text)
-    if (!isKept.get(key)) keep.run(key, version.bytes ?? version.text)
+    const key = hashOf(version.text)
+    if (!isKept.get(key)) keep.run(key, version.text)
     return key
   }
   const add = (change: NewChange, partOf: number | null): number => {
@@ -178,10 +175,6 @@ export function createJournal(db: Db) {
     /** Changes that could not be written did not happen: they stay as refusals, without their words. */
     withdraw: (ids: readonly number[], why: string, onRollback?: () => void): void => withdrawAll(ids, why, onRollback),
   }
-}
-
-export function contentKey(text: string): string {
-  return hash('sha256', text)
 }
 
 /** Deletes the texts that no change refers to any more. */

@@ -20,9 +20,7 @@ import { createSearchIndex } from './search-index.ts'
 import { createTombstones, spokenValues } from './tombstones.ts'
 import { createUndo } from './undo.ts'
 import { createCredentialNames, createWriteChecks } from './write-checks.ts'
-import { createWriter } from './writer.ts'
-
-type OnChange = (dir: string, files: string[], actor: string) => void
+import { createWriter, type OnChange } from './writer.ts'
 
 export type Memory = ReturnType<typeof createMemory>
 

@@ -15,16 +15,14 @@ import type { Directories, Projects } from '../projects/projects.ts'
 import type { ExternalEdits } from './external-edits.ts'
 import type { Journal } from './journal.ts'
 import { listMemories } from './scan.ts'
-import type { Writer } from './writer.ts'
+import type { OnChange, Writer } from './writer.ts'
 
 export type Ends = { fromDir: string; fromRoot: string; toDir: string; toRoot: string }
-
-type MoveListener = (dir: string, files: string[], actor: string) => void
 
 export function createMoves(core: Core, projects: Projects, journal: Journal, writer: Writer, external: ExternalEdits) {
   const { clock, logged } = core
   const db = core.db.history
-  const listeners: MoveListener[] = []
+  const listeners: OnChange[] = []
   const { directories } = projects
   const begun = createMoveTable(db)
   const follow = createFollowing(db, journal, projects)
@@ -90,7 +88,7 @@ export function createMoves(core: Core, projects: Projects, journal: Journal, wr
   }
 
   return {
-    onMove: (listener: MoveListener) => void listeners.push(listener),
+    onMove: (listener: OnChange) => void listeners.push(listener),
     move: async (request: { from: string; to: string }, caller: Caller): Promise<Moved> => {
       // What a full disk left half done may be this very move.
       settleMoves(core, projects, journal)
@@ -236,14 +234,11 @@ export function inodeOf(dir: string): string | undefined {
 /** Empty folders count for nothing; one that cannot be read may hold anything. */
 export function holdsNothing(path: string): boolean {
   const stats = lstatSync(path, { throwIfNoEntry: false })
-  return !stats || (stats.isDirectory() && (namesIn(path)?.every((name) => holdsNothing(join(path, name))) ?? false))
-}
-
-function namesIn(dir: string): string[] | undefined {
+  if (!stats?.isDirectory()) return !stats
   try {
-    return readdirSync(dir)
+    return readdirSync(path).every((name) => holdsNothing(join(path, name)))
   } catch {
-    return undefined
+    return false
   }
 }
 

@@ -1,6 +1,6 @@
 /** What people rejected for good. Values are kept as hashes: recognising one needs no copy of it. */
-import { hash } from 'node:crypto'
 import type { Db } from '../db/database.ts'
+import { hashOf } from '../platform/safe-folder.ts'
 import { isIndex } from './file-names.ts'
 import { parsePointers } from './index-file.ts'
 import { shorten } from './pointer.ts'
@@ -60,7 +60,6 @@ const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}\p{Co}\p{Cn}\u2800]|(?![\
 /** Ends of lines to some programs only. */
 const OTHER_BREAK = /\r(?!\n)|[\v\f\u0085\u2028\u2029]/g
 
-/** Compatibility forms, case, white space, punctuation and invisible characters make no difference to what is said. */
 export function normaliseValue(text: string): string {
   return folded(text, UNSEEN)
 }
@@ -85,13 +84,13 @@ export function valuesOf(...texts: string[]): string[] {
   const values = new Set<string>()
   for (const text of texts)
     for (const part of partsOf(text))
-      for (const value of readingsOf(part, withoutMark)) if (value.length >= SHORTEST_VALUE) values.add(digest(value))
+      for (const value of readingsOf(part, withoutMark)) if (value.length >= SHORTEST_VALUE) values.add(hashOf(value))
   return [...values]
 }
 
-/** A whole text as one value, however short. */
+/** As one value, however short. */
 export function wholeValue(text: string): string[] {
-  return readingsOf(text, (part) => part).flatMap((value) => (value === '' ? [] : [digest(value)]))
+  return readingsOf(text, (part) => part).flatMap((value) => (value === '' ? [] : [hashOf(value)]))
 }
 
 function partsOf(text: string): string[] {
@@ -109,10 +108,6 @@ function readingsOf(text: string, trimmed: (text: string) => string): string[] {
   const value = normaliseValue(trimmed(bare))
   const spaced = bare === text ? value : folded(trimmed(text), INVISIBLE)
   return spaced === value ? [value] : [value, spaced]
-}
-
-function digest(value: string): string {
-  return hash('sha256', value)
 }
 
 /** `- `, `3. `, `> `, `**Why:** ` and the like: the same thing said as a list item, a quote or under a label. */

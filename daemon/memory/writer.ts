@@ -52,7 +52,7 @@ type Change<T> = (batch: Batch) => Promise<T>
 
 export type Writer = ReturnType<typeof createWriter>
 
-type OnChange = (dir: string, files: string[], actor: string) => void
+export type OnChange = (dir: string, files: string[], actor: string) => void
 
 export function createWriter(core: Core, projects: Projects, journal: Journal, reviews: Reviews, checks: WriteChecks) {
   const { clock } = core
@@ -165,10 +165,8 @@ export function createWriter(core: Core, projects: Projects, journal: Journal, r
         commit,
         hold: (inTransaction) => {
           const at = clock.now()
-          return reviews.addAll(
-            accepted.map((each) => reviewOf(dir, each, author, at)),
-            inTransaction,
-          )
+          const held = accepted.map((each) => reviewOf(dir, each, author, at))
+          return reviews.addAll(held, inTransaction)
         },
       })
     } catch (error) {
@@ -186,7 +184,6 @@ export function createWriter(core: Core, projects: Projects, journal: Journal, r
     alone,
     /** `work` fills the batch and ends it; without an end nothing happens. */
     change,
-    /** All of these writes, or none. */
     write: (dir: string, writes: readonly Write[], author: Author, inTransaction?: InTransaction): Promise<Written[]> =>
       change(dir, author, async (batch) => {
         for (const write of writes) await batch.addRecorded(write)
@@ -202,10 +199,8 @@ export function createWriter(core: Core, projects: Projects, journal: Journal, r
 function pointersChanged(folder: MemoryFolder, accepted: readonly Accepted[]): IndexChange[] {
   const memories = accepted.map(({ write, after }) => ({ file: write.file, content: after?.content }))
   const written = new Set(memories.map(({ file }) => file))
-  return upkeep(
-    folder,
-    memories.filter(({ file }) => !isIndex(file) && !written.has(indexOf(file))),
-  )
+  const pointed = memories.filter(({ file }) => !isIndex(file) && !written.has(indexOf(file)))
+  return upkeep(folder, pointed)
 }
 
 function changeOf(dir: string, { write, before, beforeText, after }: Accepted, author: Author, at: number): NewChange {
@@ -216,8 +211,8 @@ function changeOf(dir: string, { write, before, beforeText, after }: Accepted, a
   return {
     ...{ at, dir, file, actor, reason, runId, evidence, leaves },
     op: author.op ?? (!after ? 'delete' : before ? 'update' : 'create'),
-    before: before && { hash: before.hash, text: leaves === 'nothing' ? undefined : beforeText, exact: isExact },
-    after: after && { hash: hashOf(after.content), text: after.content, exact: true },
+    before: before && { hash: before.hash, text: leaves === 'nothing' ? undefined : beforeText },
+    after: after && { hash: hashOf(after.content), text: after.content },
     // Not where a credential was taken out, or bytes were lost in reading them as text.
     undoable: leaves !== 'nothing' && isExact,
   }
@@ -231,8 +226,8 @@ function indexPart(owner: NewChange, index: IndexChange, clean: ReadonlySet<stri
     leaves: 'history',
     file,
     op: before ? 'update' : 'create',
-    before: before && { hash: before.hash, text: isKept ? before.text : '', exact: isKept && before.isText },
-    after: { hash: hashOf(bytes), ...(isKept ? { text, bytes, exact: true } : { text: '', exact: false }) },
+    before: before && { hash: before.hash, text: isKept ? before.text : '' },
+    after: { hash: hashOf(bytes), text: isKept ? text : '' },
     undoable: isKept && (before?.isText ?? true),
     evidence: [],
   }

@@ -26,7 +26,7 @@ async function catalogueRig(options: Parameters<typeof testCore>[0] = {}) {
   const write = (file: string, text: string) => writeFileSync(join(dir, file), text)
   /** As the watch does with what another program wrote. */
   const journaled = (file: string, text: string) => {
-    const after = { hash: hashOf(text), text, exact: true }
+    const after = { hash: hashOf(text), text }
     const change = { at: 1, dir, file, op: 'create' as const, actor: 'external', reason: 'found', evidence: [] }
     journal.append([{ ...change, runId: undefined, before: undefined, after, undoable: false }])
     catalogue.changed(dir, [file])
