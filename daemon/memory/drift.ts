@@ -1,7 +1,4 @@
-/**
- * Notices memories that name what the project does not have any more: paths, scripts of its package, targets of its
- * makefile. Only what can be looked up counts; what lies outside the project is not looked at.
- */
+/** Notices memories that name what the project has no more: paths, scripts of its package, targets of its makefile. */
 import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { isAbsolute, join, normalize } from 'node:path'
 
@@ -10,7 +7,6 @@ export type Mention = { kind: 'path' | 'script' | 'target'; name: string }
 const MOST_MENTIONS = 50
 const MOST_LISTED = 5
 const MOST_CHARS = 64 * 1024
-/** Of a file of the project. */
 const MOST_FILE_BYTES = 1_000_000
 
 /** `src/app.ts`, `./scripts/run.sh`: a slash, and a name that ends like a file. In backticks a folder will do. */

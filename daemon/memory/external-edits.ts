@@ -1,6 +1,6 @@
 /**
- * Notices what other programs change in memory directories (an editor, a harness) and journals it; never fights it. Each known
- * directory is looked through at the start, soon after a change in it, and from time to time, for a watch can miss something.
+ * Journals what other programs (an editor, a harness) change in memory directories; writes no memory. Each directory is looked
+ * through at the start, soon after a change in it, and from time to time, as a watch can miss something.
  */
 import { existsSync } from 'node:fs'
 import { sep } from 'node:path'

@@ -197,14 +197,8 @@ export type Named = { file: string; name: string; description: string }
 /** A file name people can read where the text gives one, a short hash where it does not (another script, say). */
 export function nameFor(text: string, type: MemoryType): Named {
   const line = oneLine(text)
-  const name = shorten(
-    line
-      .split(' ')
-      .slice(0, TITLE_WORDS)
-      .join(' ')
-      .replace(/[\s,.;:!?。，！？]+$/u, ''),
-    TITLE_CHARS,
-  )
+  const start = line.split(' ').slice(0, TITLE_WORDS).join(' ')
+  const name = shorten(start.replace(/[\s,.;:!?。，！？]+$/u, ''), TITLE_CHARS)
   const words = name
     .toLowerCase()
     .normalize('NFKD')

@@ -172,7 +172,6 @@ function placesOf(dir: string, mayBeAt: MayBeAt | undefined): MayBeAt {
   return (where) => !isAgentDir && (mayBeAt?.(where) ?? true)
 }
 
-/** For listing and reading. */
 export function inDirectory<T>(dir: string, act: (top: Folder) => T): T {
   return inRoot(dir, placesOf(dir, undefined), act)
 }

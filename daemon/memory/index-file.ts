@@ -171,7 +171,6 @@ function pointersTo(file: string, lines: Line[]): Found[] {
   })
 }
 
-/** `start`: of its line. */
 function lastPointerIn(content: string): { start: number; pointer: WrittenPointer } | undefined {
   for (let end = content.length; end > 0; ) {
     const start = end < 2 ? 0 : content.lastIndexOf('\n', end - 2) + 1
@@ -182,7 +181,7 @@ function lastPointerIn(content: string): { start: number; pointer: WrittenPointe
   return undefined
 }
 
-/** In full, or as short as it would be written. */
+/** In full, or cut as it would be written. */
 function says(written: WrittenPointer, pointer: Pointer): boolean {
   const saysTitle = written.title === oneLine(pointer.title)
   const saysHook = written.hook === oneLine(pointer.hook)

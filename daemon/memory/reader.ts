@@ -67,8 +67,7 @@ function indexAt(dir: string, text: string): Omit<MemoryIndex, 'team' | 'skipped
 type Found = { hash: string; text: string; modifiedMs: number }
 
 function now(dir: string, file: string): Found | undefined {
-  if (!existsSync(dir)) return undefined
-  const present = readMemoryFile(dir, file)
+  const present = existsSync(dir) ? readMemoryFile(dir, file) : undefined
   if (!present) return undefined
   const { mtimeMs = 0 } = lstatSync(join(dir, file), { throwIfNoEntry: false }) ?? {}
   return { hash: present.hash, text: present.text, modifiedMs: mtimeMs }

@@ -38,12 +38,8 @@ export function recoverChanges(journal: Journal, dirs: readonly string[], isPlac
 function completeIn(folder: MemoryFolder, pending: readonly Change[]): string[] {
   const whole = pending.filter(({ partOf }) => partOf === undefined)
   const files = [...new Set(whole.map(({ file }) => file))]
-  const written = files.filter((file) =>
-    complete(
-      folder,
-      whole.filter((change) => change.file === file),
-    ),
-  )
+  const changesOf = (file: string) => whole.filter((change) => change.file === file)
+  const written = files.filter((file) => complete(folder, changesOf(file)))
   // Index lines are made from the memories, not repeated: others may have been added since.
   const memories = files
     .filter((file) => !isIndex(file) && !files.includes(indexOf(file)))

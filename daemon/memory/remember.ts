@@ -58,11 +58,9 @@ export function createRemember(
         const [done] = await batch.commit(() => {
           if (!reject || !before) return undefined
           const { body, name } = parseTopic(beforeText)
+          const excerpt = excerptOf(body || (name ?? ''))
           const values = rejectedValues(file, beforeText)
-          const id = tombstones.add(
-            { at: core.clock.now(), dir, file, excerpt: excerptOf(body || (name ?? '')) },
-            values,
-          )
+          const id = tombstones.add({ at: core.clock.now(), dir, file, excerpt }, values)
           tombstone = id
           return () => void tombstones.lift(id)
         })

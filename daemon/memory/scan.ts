@@ -258,13 +258,10 @@ export function whereabouts(dir: string): 'here' | 'gone' | 'unknown' {
     try {
       return statSync(at).isDirectory() && at === dir ? 'here' : 'gone'
     } catch (error) {
-      if (!isCode(error, 'ENOENT', 'ENOTDIR') || isLink(at)) return 'unknown'
+      const isLink = attempt(() => lstatSync(at).isSymbolicLink())
+      if (!isCode(error, 'ENOENT', 'ENOTDIR') || isLink) return 'unknown'
     }
   }
-}
-
-function isLink(path: string): boolean {
-  return attempt(() => lstatSync(path).isSymbolicLink()) ?? false
 }
 
 function attempt<T>(action: () => T): T | undefined {

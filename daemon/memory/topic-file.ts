@@ -58,7 +58,6 @@ function asLine(value: unknown): string | undefined {
   return oneLine(String(value)) || undefined
 }
 
-/** Of a front matter that is no YAML. */
 function readLines(yaml: string): Record<string, string> {
   const data: Record<string, string> = {}
   for (const field of FIELDS) {
@@ -124,13 +123,10 @@ export function topicProblems(text: string): TopicProblem[] {
   if (/\p{Cs}/u.test(text)) return [refuse('text', 'it holds half of a surrogate pair, which UTF-8 cannot express')]
 
   const { name, description, type, body, raw, problem } = parseTopic(text)
-  if (raw.trim() === '')
-    return [
-      refuse(
-        'front-matter',
-        problem ?? 'it has no front matter; start with name, description and type between --- lines',
-      ),
-    ]
+  if (raw.trim() === '') {
+    const missing = 'it has no front matter; start with name, description and type between --- lines'
+    return [refuse('front-matter', problem ?? missing)]
+  }
   const problems: TopicProblem[] = []
   // Claude Code reads such a file too: what can be made out of it decides.
   if (problem !== undefined) problems.push({ weight: 'advice', kind: 'front-matter', text: problem })
