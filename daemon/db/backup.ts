@@ -45,7 +45,6 @@ function isDaily(file: string): boolean {
   return /^history-\d{4}-\d\d-\d\d\.db$/.test(basename(file))
 }
 
-/** Daily ones newest first, then those made before a schema change. */
 export function listBackups(folder: string): string[] {
   const files = filesIn(folder).filter((file) => /^history-.*\.db$/.test(basename(file)))
   const newestFirst = files.sort().reverse()

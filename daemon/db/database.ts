@@ -39,7 +39,6 @@ export function prepareForBulk(db: Db): void {
   db.pragma('wal_autocheckpoint = 4000')
 }
 
-/** Never creates, migrates or repairs. */
 export function openForReading(file: string): Db {
   return new Database(file, { readonly: true, fileMustExist: true, timeout: 5_000 })
 }
@@ -57,7 +56,7 @@ export function withoutWaiting<T>(db: Db, write: () => T): T {
   }
 }
 
-/** Syncs what `withoutWaiting` wrote, without blocking the main thread. SQLite holds no lock on the WAL that this could lose. */
+/** Syncs what `withoutWaiting` wrote, off the main thread. SQLite holds no lock on the WAL that closing it could drop. */
 export async function untilOnDisk(db: Db): Promise<void> {
   const log = await open(`${db.name}-wal`, 'r')
   try {

@@ -41,7 +41,6 @@ export function openDatabases(stateDir: string, nowMs: number) {
     history,
     /** Ask for it each time: it is replaced when it turns out to be broken. */
     index: () => index,
-    /** What was found and done at opening, for the log. */
     repairs,
     /** Checks index.db in a thread of its own; a broken one is set aside and begun anew, and said so. */
     checkIndex: async (signal: AbortSignal): Promise<string | undefined> => {
@@ -52,7 +51,6 @@ export function openDatabases(stateDir: string, nowMs: number) {
       index = openIndex(layout, nowMs, repairs)
       return `index.db was damaged (${problems[0]}); it is kept as ${aside}, and a new one is begun`
     },
-    /** Makes today's backup unless there is one. */
     backUpDaily: (nowMs: number) =>
       alone(async (): Promise<'made' | 'exists'> => {
         const name = dailyBackupName(nowMs)

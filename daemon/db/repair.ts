@@ -71,7 +71,7 @@ function rebuiltFile(layout: Layout): string {
   return `${layout.history}.rebuilt`
 }
 
-/** Copies table by table. A table that is sound as a whole replaces the backup's; of a broken one, the readable rows are added. */
+/** A table that is sound replaces the backup's; of a broken one, the readable rows are added. */
 function salvage(brokenFile: string, target: Db): number {
   let broken: Db
   try {
@@ -121,7 +121,6 @@ function count(db: Db, table: string): number {
   return db.prepare(`SELECT count(*) FROM "${table}"`).pluck().get() as number
 }
 
-/** A row that breaks the table's own rules is damage, not data. */
 function insertIfValid(insert: { run(...values: unknown[]): unknown }, row: unknown[]): void {
   try {
     insert.run(...row)

@@ -1,4 +1,4 @@
-/** The conversation of one session, message by message, and what is kept of sessions in `history.db`: notices, and how far each was worked through. */
+/** The messages of a session, and what `history.db` keeps of sessions: notices, and how far each was worked through. */
 import type { NoticeList } from '../../schema/session.ts'
 import { type Db, preparedIn, withoutWaiting } from '../db/database.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -7,12 +7,7 @@ import { readBack } from '../transcripts/read-back.ts'
 
 export type SessionKey = { harness: string; sessionId: string }
 
-export type KnownSession = {
-  row: number
-  cwd: string | null
-  /** Whether a person sits at it, where the harness says so. */
-  interactive: 0 | 1 | null
-}
+export type KnownSession = { row: number; cwd: string | null; interactive: 0 | 1 | null }
 
 export type MessageRow = {
   id: number
@@ -125,8 +120,6 @@ export function endedPart<M extends Spoken>(messages: readonly M[]): M[] {
   return messages.slice(0, seeming)
 }
 
-/** What is kept of sessions in `history.db`: notices of runs that changed something for them, and how far each was worked through. */
-
 type Row = { id: number; at: number; kind: Kind; files: string; text: string }
 type Kind = NoticeList['items'][number]['kind']
 
@@ -174,7 +167,7 @@ export function createNotices(db: Db, clock: Clock) {
   }
 }
 
-/** How far each session was worked through, in `history.db`: what was made of it once is not made again of a new index. */
+/** How far each session was worked through. In `history.db`: a new index must not repeat it. */
 type ProgressKey = { harness: string; session: string; kind: string }
 
 export type Reached = { message: string; at: number }
@@ -186,7 +179,7 @@ export function createProgress(db: Db) {
   const forget = db.prepare('DELETE FROM progress WHERE harness = ? AND session = ? AND kind = ?')
   return {
     find: ({ harness, session, kind }: ProgressKey) => get.get(harness, session, kind) as Reached | undefined,
-    // Part of the transaction that keeps what was made of it; by itself it says that there was nothing, which can be found out again.
+    // Outside of a transaction it says that there was nothing to keep, which can be found out again.
     put: ({ harness, session, kind }: ProgressKey, { message, at }: Reached) => {
       withoutWaiting(db, () => put.run(harness, session, kind, message, at))
     },

@@ -20,14 +20,14 @@ import { readBack } from '../transcripts/read-back.ts'
 
 /** Candidates are ranked page by page, the newest page first: a word that stands everywhere costs no more than this. */
 const PAGE = 2_000
-/** Texts that are looked at before others get their turn: two milliseconds, and mostly all there are. */
+/** Texts that are looked at before other work gets its turn: about two milliseconds. */
 const AT_ONCE = 32
 
 export function createSearch({ db, clock }: Core, projects: Projects) {
   const candidatesOf = createMessageSearch(db.index)
   /** The text without credentials, if it is still there and has what was asked for. */
   const textOf = async (raw: string | undefined, query: Query, wanted: Asked): Promise<string | undefined> => {
-    // To take credentials out is slow, and most of what is not it can be told without.
+    // Redaction is slow: most texts that do not match are told without it.
     if (!raw || !query.literals.every((one) => raw.includes(one) || mayTouchMark(one))) return undefined
     const { text } = await redact(raw)
     return query.literals.every((one) => text.includes(one)) && hasWords(text, wanted) ? text : undefined
@@ -146,7 +146,7 @@ function narrow(query: Query, filter: string, value: string, nowMs: number): Ref
     return undefined
   }
   if (filter === 'role') {
-    // What is no plain word may be a credential that slipped in: it is not said again.
+    // Anything but a plain word may be a credential: it is not repeated.
     const named = /^[a-z]{1,12}$/i.test(value) ? value : ''
     if (!ROLES.includes(value))
       return { refused: `role:${named} is none there is`, hint: 'write role:person, agent or tool' }
@@ -160,7 +160,6 @@ function narrow(query: Query, filter: string, value: string, nowMs: number): Ref
   return undefined
 }
 
-/** A date without a time is its beginning in UTC. */
 function sinceOf(value: string, nowMs: number): number | undefined {
   const [, count, unit] = /^(\d{1,5})([mhdw])$/.exec(value) ?? []
   if (count && unit) return nowMs - Number(count) * (UNIT_MS[unit] ?? 0)
@@ -193,7 +192,7 @@ type Look = (text: string, from: number) => Hit | undefined
 
 function snippetsOf(asked: Pick<Query, 'words' | 'literals'>): (text: string) => Snippet {
   const looks = [...asked.literals.filter(Boolean).map(forLiteral), ...asked.words.flatMap(forWord)]
-  /** Of something that was asked for, in whatever case, no hit is longer. */
+  /** In another case a word may be twice as long. */
   const longest = 2 * Math.max(0, ...[...asked.words, ...asked.literals].map(({ length }) => length))
   return (text) => {
     const from = whole(text, Math.max(0, firstIn(text, looks) - BEFORE_CHARS))
@@ -227,7 +226,6 @@ function forWord(typed: string): Look[] {
   })
 }
 
-/** Where the first hit begins; where there is none, as if it were at the beginning. */
 function firstIn(text: string, looks: readonly Look[]): number {
   let first = text.length
   for (const look of looks) first = Math.min(first, look(text, 0)?.from ?? first)
@@ -237,7 +235,6 @@ function firstIn(text: string, looks: readonly Look[]): number {
 function hitsIn(text: string, looks: readonly Look[]): Hit[] {
   const found: Hit[] = []
   for (const look of looks) for (let hit = look(text, 0); hit; hit = look(text, hit.to)) found.push(hit)
-  // Of hits that overlap the first is enough.
   const kept: Hit[] = []
   for (const hit of found.sort((a, b) => a.from - b.from || b.to - a.to))
     if (hit.from >= (kept.at(-1)?.to ?? 0)) kept.push(hit)

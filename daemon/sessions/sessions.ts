@@ -1,4 +1,4 @@
-/** Sessions as callers ask for them: which there are, how far they go, what was said in them, and which were used lately. */
+/** Sessions as callers ask for them: which there are, their turns and messages, and which were used lately. */
 import { MemoryError } from '../../schema/errors.ts'
 import type { OneSession, Session, SessionList } from '../../schema/session.ts'
 import type { Core } from '../core.ts'
@@ -24,9 +24,8 @@ type StoredSession = {
   startedAt: number | null
   lastAt: number | null
   turns: number
-  /** Whether they are not all: what was said elsewhere in the tree, and turns that an injected text began, only the files can tell. */
+  /** Rows cannot tell: the conversation has branched, or an injected text may have begun a turn. */
   unsure: 0 | 1
-  /** How much was read of the files it stands in. */
   readBytes: number
   /** Of all answers, each counted once; without what was copied from another session. */
   tokens: number
@@ -118,7 +117,6 @@ export function createSessions(core: Core, projects: Projects, reader: Transcrip
       const count = row.gone === 1 ? row.turns : turns.length
       return { ...answerOf(row), turns: count, turnList: turns.map(turnAnswer) }
     },
-    /** Which one is meant; refused as by `get`. */
     known: (id: string, harness: string | undefined): SessionKey => {
       const row = find(id, harness)
       return { harness: row.harness, sessionId: row.id }
@@ -165,7 +163,6 @@ function timeOf(at: number | null | undefined): string | undefined {
   return at === null || at === undefined ? undefined : new Date(at).toISOString()
 }
 
-/** Sessions of projects that were used after a moment, other than the one that asks. */
 type TouchedQuery = { projects: readonly string[]; sinceMs: number; except?: SessionKey | undefined }
 
 export type TouchedSession = { harness: string; id: string; lastAt: number; paths: string[] }
@@ -194,7 +191,6 @@ export function createTouched(current: () => Db) {
   })
   return {
     count: (query: TouchedQuery) => statements().count.get(given(query)) as number,
-    /** The one that was used last first, with the files of its conversation. */
     list: (query: TouchedQuery, limit: number): TouchedSession[] =>
       (statements().list.all({ ...given(query), limit }) as (TouchedSession & { paths: string })[]).map((row) => ({
         ...row,

@@ -1,4 +1,4 @@
-/** Makes rows of lines: what is stored of each message, and what is known of the session after them. Reads no transcript itself. */
+/** Makes rows of lines: what is stored of each message, and what is then known of the session. Reads no transcript itself. */
 import { hash } from 'node:crypto'
 import { findProjectRoot, privateFolder } from '../projects/paths.ts'
 import { type Adapter, type End, type Message, type SessionFact, speaker, type Usage } from './formats/facts.ts'
@@ -7,14 +7,13 @@ import { adapterFor } from './formats/format.ts'
 import type { Line } from './tail.ts'
 import type { MessageStep, SessionRow, Step } from './transcript-table.ts'
 
-/** What has to be known to go on within a file; is stored with its cursor. */
+/** The state that reading the next slice of a file needs; stored with its cursor. */
 export type Known = {
   session: Session
-  /** Runs in a private folder: nothing of it is kept but its name. */
   hidden?: true
-  /** Where the harness counts over the session: its last count. */
+  /** For harnesses whose token counts add up over the session. */
   counted?: Usage
-  /** The conversation has gone back somewhere, or something injected may have begun a turn: rows alone cannot count turns. */
+  /** Rows alone cannot count turns: the conversation has branched, or something injected may have begun a turn. */
   unsure?: true
   last?: string
   /** The turn that was read last has ended, and no listener was told. */
@@ -111,7 +110,7 @@ function take(fact: Message, line: Line, place: number, state: Known, file: File
   }
 }
 
-/** Most of what a harness notes for itself has nothing that can be asked for. */
+/** Most records of a harness hold nothing that a caller can ask for. */
 function says({ by, startsTurn, ends, usage, total }: Message): boolean {
   if (by === 'person' || by === 'agent' || by === 'tool') return true
   return (startsTurn ?? ends ?? usage ?? total) !== undefined
@@ -131,7 +130,7 @@ function rowOf({ cwd, subAgent }: Message, id: string, session: Session, { harne
   }
 }
 
-/** Results and the parts of an answer stand beside each other; whatever else does not follow the last one leaves it aside. */
+/** Results and parts of an answer may share a parent; any other message that does not follow the last one begins a branch. */
 function noteCourse({ by, id, parentId, subAgent, startsTurn }: Message, state: Known): void {
   if (subAgent !== undefined) return
   if (by === 'injected' && startsTurn) state.unsure = true
@@ -169,10 +168,9 @@ export function placeIn({ subAgent, cwd, branch, model }: Session, message: Mess
 }
 
 export const HEAD_CHARS = 2_000
-/** Of a message, though it were longer than a novel: to look it through for credentials takes twenty times its size. */
+/** To look a text through for credentials takes twenty times its size in memory. */
 export const INDEXED_CHARS = 1_000_000
 
-/** What of a message can be searched for: what was said, the commands of tools, the heads of their results. */
 export function indexedText({ text, toolCalls, toolResults }: Message): string {
   const parts: string[] = []
   const add = (part: string) => {
@@ -207,7 +205,6 @@ export function textAt(harness: string, line: string): string {
   return message ? indexedText(message) : ''
 }
 
-/** Who said what, without private spans and injected text, and which tools were called with it. */
 export function messagesAt(harness: string, line: string): Message[] {
   return adapterFor(harness)
     .read(line)
@@ -216,12 +213,11 @@ export function messagesAt(harness: string, line: string): Message[] {
 
 const NO_USAGE: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
 
-/** Where a harness counts over the session, its last count less what was there before, as in a fork. */
+/** Counts over a session include what was there before, as in a fork: that is subtracted. */
 export function usageOf(messages: readonly Message[], before: Usage | undefined = inherited(messages)): Usage {
   const total = lastTotal(messages)
   if (total) return combine(total, before ?? NO_USAGE, (all, part) => Math.max(0, all - part))
   const answers = new Map<unknown, Usage>()
-  // The last line of an answer knows the most.
   for (const message of messages) if (message.usage) answers.set(message.answerId ?? message, message.usage)
   return [...answers.values()].reduce((sum, usage) => combine(sum, usage, (a, b) => a + b), NO_USAGE)
 }

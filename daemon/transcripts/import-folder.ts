@@ -1,4 +1,4 @@
-/** Folders of transcripts that the user imports, and the job that reads them. Enters neither our own folder nor private ones. */
+/** Folders of transcripts that the user imports, and the job that reads them. Enters no private folder and not our own. */
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { setImmediate as immediate } from 'node:timers/promises'
 import { MemoryError } from '../../schema/errors.ts'
@@ -12,11 +12,10 @@ import { type Progress, pathHasSecret } from './ingest.ts'
 import { type Outcome, type ReadQueue, type Sweep, walkNames } from './read-queue.ts'
 import { lstat } from './tail.ts'
 
-/** `harness`: all of it is of this one; else each file is looked at. */
+/** Without `harness`, each file is looked at to find out which one wrote it. */
 export type Folder = { dir: string; harness?: string | null | undefined }
 export type ImportFolders = ReturnType<typeof createImportFolders>
 
-/** Backups of whole homes are deep. */
 const DEPTH = 16
 
 export function createImportFolders({ stateDir, settings, db }: Core) {
@@ -30,7 +29,6 @@ export function createImportFolders({ stateDir, settings, db }: Core) {
   const isPrivate = (folder: string) => privateFolder(settings.current().private, [folder]) !== undefined
   return {
     accept: (named: string) => acceptedFolder(named, own, settings.current().private),
-    /** The last harness that was named for a folder counts. */
     add: ({ dir, harness }: Folder, at: number) => void add.run({ dir, harness: harness ?? null, at }),
     remove: (dir: string) => void remove.run(dir),
     list: () => list.all() as Folder[],
@@ -40,7 +38,6 @@ export function createImportFolders({ stateDir, settings, db }: Core) {
       for await (const { name, isLink } of walkNames(dir, '', { depth: DEPTH, isWanted, enters }))
         yield { path: `${dir}/${name}`, isLink }
     },
-    /** Opens the file where only its lines tell which harness wrote it. */
     sourceAt: (path: string, { dir, harness }: Folder): Source | Unrecognised => {
       const known = sourceInRoots(settings.current().roots, path)
       if (known) return known
@@ -50,7 +47,7 @@ export function createImportFolders({ stateDir, settings, db }: Core) {
   }
 }
 
-/** With its links followed: the same folder by two names would be read twice. */
+/** Links are followed: the same folder by two names would be read twice. */
 async function acceptedFolder(named: string, own: string, privatePaths: readonly string[]): Promise<string> {
   const dir = followed(named)
   const isWithin = (folder: string) => dir === folder || dir.startsWith(`${folder}/`)
@@ -91,7 +88,6 @@ function refused(reason: 'path' | 'permission' | 'secret', message: string, hint
   return new MemoryError('REFUSED', message, { reason, hint, cause })
 }
 
-/** The same file by two names would be two files. */
 function sourceInRoots(roots: Readonly<Record<string, readonly string[]>>, path: string): Source | undefined {
   for (const root of rootsIn(roots))
     for (const base of [root.path, realpath(root.path)]) {
@@ -110,7 +106,7 @@ function realpath(path: string): string {
 }
 
 const REPORT_MS = 250
-/** Files that are due at a time: a run that is broken off waits for no more. */
+/** A run that is aborted waits for no more files than these. */
 const AT_ONCE = 16
 
 export function createImportJob({ clock }: Core, folders: ImportFolders, sweep: Sweep, queue: ReadQueue) {
@@ -132,7 +128,7 @@ export function createImportJob({ clock }: Core, folders: ImportFolders, sweep: 
         continue
       }
       const source = isLink ? { left: 'link' } : folders.sourceAt(path, folder)
-      // To look into a file takes time: other work first.
+      // Recognising a file blocks: other work first.
       await immediate()
       if ('left' in source) {
         count(progress.left, source.left, 1)
@@ -149,7 +145,7 @@ export function createImportJob({ clock }: Core, folders: ImportFolders, sweep: 
       })
       ends.add(end)
     }
-    // What is still due is found again after the next start.
+    // What an aborted run leaves is found again after the next start.
     await Promise.race([Promise.all([...ends]), aborted(signal)])
     signal.throwIfAborted()
     return lost
@@ -162,7 +158,7 @@ export function createImportJob({ clock }: Core, folders: ImportFolders, sweep: 
     try {
       const lost = await readAll(folder, progress, signal)
       if (lost > 0) return { failed: `${lost} files could not be read to their end` }
-      // Only now: a sweep would read along, and what is counted here would be counted as known.
+      // Only now: a sweep would read the same files meanwhile, and they would be counted as known.
       folders.add(folder, clock.now())
       return { done: progress }
     } finally {

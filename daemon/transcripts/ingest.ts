@@ -1,4 +1,4 @@
-/** Slices of transcripts, from bytes to rows. What takes time happens before the transaction; a kill leaves the old cursors. */
+/** Slices of transcripts, from bytes to rows. What takes time precedes the transaction; a kill leaves the old cursors. */
 import { hash } from 'node:crypto'
 import type { Clock, Timer } from '../platform/clock.ts'
 import { createLru } from '../platform/lru.ts'
@@ -15,15 +15,14 @@ export type Progress =
   | { state: 'gone' }
   | { state: 'unreadable' | 'unsupported'; reason: string }
 
-/** What a slice held: sessions by harness and id, turns that began in it, and the lines that could not be used, by why. */
+/** What a slice held: sessions by harness and id, turns that began in it, and unusable lines by reason. */
 export type Told = { sessions: string[]; turns: number; skipped: Record<string, number> }
 
 export type TurnEnd = Ended & { harness: string; project?: string }
 
-/** `rows` wait to be saved; `bytes` is how much of the file they are made of; `again` are others that have to be read again. */
+/** `rows` are to be saved; `bytes`: of the file, for the rows; `again`: other files that have to be read again. */
 export type Prepared = { progress: Progress; rows?: Rows; bytes: number; again?: Source[] }
 
-/** `privatePaths`: folders of which nothing is kept but the names of their sessions. */
 type Settings = { backlogDays: number; privatePaths: () => readonly string[] }
 
 export type Ingest = ReturnType<typeof createIngest>
@@ -72,7 +71,7 @@ export function createIngest(clock: Clock, transcripts: Transcripts, { backlogDa
     read: async (source: Source, { capBytes }: { capBytes: number }): Promise<Prepared> => {
       const { path } = source
       const row = transcripts.file(path)
-      // Its rows could not say where they stand.
+      // Its rows would have to store the path.
       if (!row && (await cleaner.hasSecret(path)))
         return { progress: { state: 'unsupported', reason: 'its path holds what looks like a credential' }, bytes: 0 }
       const cursor = row && (JSON.parse(row.cursor) as Cursor)
@@ -89,7 +88,7 @@ export function createIngest(clock: Clock, transcripts: Transcripts, { backlogDa
       if (row?.gone === 1) transcripts.setGone(path, 0)
       return { progress: { state: 'read', lines: 0, unreadBytes: 0 }, bytes: 0 }
     },
-    /** What it gives saves them, and gives the files that have to be read again because of it: that alone keeps others waiting. */
+    /** The function that it returns is all that holds the lock: it saves, and names files that have to be read again. */
     ready: (prepared: readonly Prepared[]): (() => Source[]) => {
       const rows = prepared.flatMap(({ rows }) => rows ?? [])
       return rows.length > 0 ? transcripts.ready(rows) : () => []
@@ -97,7 +96,6 @@ export function createIngest(clock: Clock, transcripts: Transcripts, { backlogDa
   }
 }
 
-/** Where lines do not say where the session runs, a file beside them may. */
 function placed(known: Known, source: Source, { isPrivate }: Folders): Known {
   const { folder } = adapterFor(source.harness)
   if (!folder || known.session.cwd !== undefined) return known
@@ -117,13 +115,12 @@ function toldIn(steps: readonly Step[], skipped: ReadonlyMap<string, number>): T
   }
 }
 
-/** Where the harness marks no end, it is one if nothing follows for a while. */
 const SETTLING_MS = 5_000
 const DAY_MS = 86_400_000
 
 /** The jobs that become due when a turn ends. Sessions that were over more than `backlogDays` ago are left alone. */
 function dueAfter(steps: readonly Step[], cursor: Cursor, nowMs: number, backlogDays: number): Rows['due'] {
-  // Not only the last: whatever a harness writes when it is left would hide the turn before.
+  // Not only the last step: what a harness writes when the user quits would hide the turn before it.
   const end = steps.findLast((step) => step.kind === 'message' && step.ends !== undefined && step.subAgent === '')
   if (end?.kind !== 'message') return undefined
   const { harness, id } = end.session
@@ -134,7 +131,7 @@ function dueAfter(steps: readonly Step[], cursor: Cursor, nowMs: number, backlog
     input: { harness, sessionId: id, at },
     ...(end.ends === 'settling' && { notBeforeMs: nowMs + SETTLING_MS }),
   }
-  // Notes are for going on: a session that was left gets them with its next turn.
+  // Notes help to go on: a session that was left long ago gets them with its next turn.
   const withinDays = { extract: backlogDays, notes: 1 }
   const kinds = Object.entries(withinDays).filter(([_, days]) => nowMs - at <= days * DAY_MS)
   return kinds.length > 0 ? { nowMs, jobs: kinds.map(([kind]) => ({ kind, ...due })) } : undefined
@@ -171,7 +168,7 @@ export async function clean(text: string): Promise<string> {
   return text === '' ? '' : (await redact(text)).text
 }
 
-/** Names that cannot hold a credential are the rule, and to look at each would cost more than all the rest. */
+/** Names that cannot hold a credential: to look for one in each name would take longer than everything else. */
 const HARMLESS = new RegExp(
   `^(?:${[
     '',
@@ -196,7 +193,6 @@ export async function pathHasSecret(path: string): Promise<boolean> {
   return false
 }
 
-/** A session has one name, one folder and few branches, in each of its lines. */
 const MOST_KNOWN = 2_000
 
 function createCleaner() {

@@ -1,9 +1,8 @@
 /** Removes what a harness, a hook or memoryd put into a text, and what the user marked as private. Pure. */
 
-/** Everything this program injects stands in this tag, so that a memory can never confirm itself. */
+/** Everything that memoryd injects stands in this tag, so that no memory is learned from itself. */
 export const INJECTED_TAG = 'memoryd-context'
 
-/** Of the harnesses, inside what people said and what tools returned. */
 const HARNESS_TAGS = [
   'system-reminder',
   // Claude Code up to 1.0 wrote the output of hooks as messages.
@@ -36,7 +35,6 @@ export function stripInjected(text: string): string {
   return strip(text, ALL)
 }
 
-/** For what agents said, who may well speak of the tags of a harness. */
 export function stripOwn(text: string): string {
   return strip(text, OWN)
 }
@@ -44,7 +42,7 @@ export function stripOwn(text: string): string {
 function strip(text: string, token: RegExp): string {
   if (!text.includes('<')) return text
   const { closed, unclosed } = markedSpans(text, token)
-  // A harness cuts what is too long, and the end of our block with it. Of other tags people may simply speak.
+  // A harness cuts what is too long, with the end of our block. Other unclosed tags may be part of what was said.
   const cut = unclosed.filter(({ name }) => name === INJECTED_TAG).map(({ start }) => ({ start, end: text.length }))
   return without(text, [...closed, ...cut])
 }
@@ -63,16 +61,15 @@ export function isPrivateToTheEnd(text: string): boolean {
   return text.includes('<') && markedSpans(text, PRIVATE).unclosed.length > 0
 }
 
-/** For output of tools that an agent asks for. A mark that is not closed is mostly code about the mark: it hides nothing. */
+/** For output of tools. A mark that is not closed is mostly code about the mark: it hides nothing. */
 export function withPrivateHidden(text: string): string {
   return text.includes('<') ? replaced(text, markedSpans(text, PRIVATE).closed, '[private]') : text
 }
 
-/** Finds what stands between marks in a text and takes it out. Linear in the text, whatever it holds. */
 type Span = { start: number; end: number }
 export type Marked = { closed: Span[]; unclosed: { name: string; start: number }[] }
 
-/** The token is sticky, begins with `<` and has two groups: the slash of a closing mark, and the name. Marks may be nested. */
+/** Linear in the text. The token is sticky and has two groups: the slash of a closing mark, and the name. Marks may nest. */
 function markedSpans(text: string, token: RegExp): Marked {
   const open = new Map<string, number[]>()
   const closed: Span[] = []
@@ -101,7 +98,6 @@ export function without(text: string, spans: readonly Span[]): string {
   return spans.length === 0 ? text : replaced(text, spans, '').trim()
 }
 
-/** The text with something else where the spans are, once for those that overlap. */
 export function replaced(text: string, spans: readonly Span[], instead: string): string {
   const parts: string[] = []
   let from = 0

@@ -1,4 +1,4 @@
-/** The words of messages in `index.db`, and which messages may answer a question. Knows no text: that stands in the transcripts. */
+/** The words of messages in `index.db`, and which messages may match a search. Holds no text: that stays in the transcripts. */
 import { type Db, preparedIn } from '../db/database.ts'
 import { copied } from '../platform/text.ts'
 
@@ -6,7 +6,7 @@ export type MessageWords = ReturnType<typeof createMessageWords>
 
 type MessageText = { id: number; text: string }
 
-/** `made`: the tokens of those texts of which the table's own tokenizer would make others. `fresh`: terms that may be new. */
+/** `made`: tokens of the texts that the table's own tokenizer would split otherwise. `fresh`: terms that may be new. */
 export type Ready = { made: ReadonlyMap<string, string>; fresh: readonly string[] }
 
 /** A message must have every word and everything that is demanded; with `any`, one of the words is enough. */
@@ -30,23 +30,22 @@ export type Candidate = {
   path: string
   offset: number
   length: number
-  /** Of BM25: the more negative, the better. Zero where no word was asked for. */
   score: number
 }
 
-/** More tokens than these have the part in common: it says too little to be worth a list. */
+/** A part that more terms have in common does not narrow the search. */
 const MOST_TERMS = 2_000
-/** So few that to read them costs less than to collect every token that begins with one or two letters. */
+/** So few messages are read faster than all terms that begin with one or two letters are collected. */
 const FEW = 200
 const MERGED_PAGES = 64
 const SHORTEST_PART = 3
 const TERM_END = '\n'
-/** The last block grows up to this: to add a word or two writes all of it again. */
+/** The last block grows up to this: each addition writes all of it again. */
 const BLOCK_CHARS = 32_000
 /** Terms are remembered in two generations of so many, and those of the last blocks after a start. */
 const MOST_RECENT = 32_000
 const BLOCKS_AT_START = 8
-/** As a sum: SQLite plans for the value of a bare parameter, and so prepares the statement anew each time. */
+/** A sum: for a bare parameter SQLite plans by its value and prepares the statement anew each time. */
 const LIMIT = 'LIMIT @most + 0'
 const COLUMNS = `m.id, s.harness, s.session, m.uid, m.said_by AS saidBy, m.at, f.path, m.offset, m.length`
 // Of a message that stands in several sessions: the origin, as long as it is there, else the first of its copies.
@@ -55,7 +54,7 @@ const FIRST = `NOT EXISTS (
   WHERE o.uid = m.uid AND o.sub_agent = m.sub_agent AND o.session <> m.session AND (o.copied = 0 OR o.id < m.id)
     AND o.gone = 0 AND of.gone = 0 AND os.harness = s.harness
     AND (o.at = m.at OR os.session = s.fork_of OR os.fork_of = s.fork_of))`
-// A copy in a forked session is the same message: it counts only where that very session is asked for, or the origin is gone.
+// A copy in a forked session is the same message: it counts only in a search of that session, or if the origin is gone.
 const FILTER = `
   JOIN sessions s ON s.id = m.session JOIN files f ON f.id = m.file
   WHERE s.project = @project AND m.id < @before AND f.gone = 0 AND m.gone = 0
@@ -92,23 +91,22 @@ export function createMessageWords(db: Db) {
       terms.add(fresh)
       for (const { id, text } of texts) {
         if (text === '') remove.run(id)
-        // To look a long text up in a map takes a walk through all of it.
+        // A lookup in the map hashes the whole text.
         else insert.run(id, made.size === 0 ? text : (made.get(text) ?? text))
       }
     },
     /** After a transaction that failed: its terms are not there. */
     forget: terms.forget,
-    /** Each transaction leaves a segment, and a search reads all of them: merges a few, as a short transaction of its own. */
+    /** Each transaction leaves a segment, and a search reads all of them: merges a few in a short transaction. */
     merge: (): 'more' | 'done' => {
       const before = changes.get() as number
       merge.run()
-      // The command itself counts as one.
       return (changes.get() as number) - before > 1 ? 'more' : 'done'
     },
   }
 }
 
-/** All terms of messages, one under the other in blocks of text. A term that was not met lately may stand there twice. */
+/** All terms of messages, in blocks of one term a line. A term that was not met lately may be stored twice. */
 function createTerms(db: Db) {
   const last = db.prepare('SELECT id, terms FROM term_blocks ORDER BY id DESC LIMIT 1')
   const begin = db.prepare('INSERT INTO term_blocks (terms) VALUES (?)')
@@ -124,7 +122,7 @@ function createTerms(db: Db) {
         before = recent
         recent = new Set()
       }
-      // V8 makes a longer part of a text hold the whole text.
+      // V8 keeps the whole text alive for a longer part of it.
       recent.add(term.length > 12 ? copied(term) : term)
       return !before.has(term)
     },
@@ -161,7 +159,7 @@ function prepareSearch(db: Db) {
   )
   const all = db.prepare(`SELECT ${COLUMNS}, 0 AS score FROM messages m ${FILTER} ORDER BY m.id DESC ${LIMIT}`)
   const termsWith = (part: string) => termsIn(blocks.iterate() as Iterable<string>, part, MOST_TERMS + 1)
-  // In one transaction: terms and messages have to be of the same moment.
+  // In one transaction: terms and messages of the same moment.
   return db.transaction(({ words, match, literals, ...filter }: Asked, page: { before: number; most: number }) => {
     const { project, session = null, saidBy = null, sinceMs = null } = filter
     const bound = { ...page, project, session, saidBy, sinceMs }
@@ -208,7 +206,7 @@ function expression(
   for (const literal of literals) {
     if (literal.phrase.length > 0) conditions.push(phraseOf(literal))
     if (literal.within === undefined) continue
-    // A part of one or two characters takes a look at every term: only when there is nothing else to go by.
+    // One or two characters match too many terms: only when there is no other condition.
     if (conditions.length > 0 && [...literal.within].length < SHORTEST_PART) continue
     const terms = termsWith(literal.within)
     if (terms.length === 0) return 'nothing'
@@ -232,12 +230,12 @@ function quoted(tokens: string): string {
   return `"${tokens}"`
 }
 
-/** Scripts written without spaces: a whole sentence would be one token. Their runs become overlapping pairs. */
+/** Scripts written without spaces, where a sentence would be one token: their runs become overlapping pairs. */
 const UNSPACED = '[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}]'
 const RUNS = new RegExp(`(${UNSPACED}+)|[[a-z0-9\\u{80}-\\u{10ffff}]--${UNSPACED}]+`, 'gv')
-/** All but ASCII and the plain characters of Chinese and Japanese, which are what they are. */
+/** All but ASCII and the plain characters of Chinese and Japanese, which folding does not change. */
 const FOLDABLE = /[\u{80}-\u{3040}\u{3095}-\u{30a0}\u{30fb}-\u{4dff}\u{a000}-\u{10ffff}]/gu
-/** Longer runs (keys, encoded pictures) become pieces that overlap: any part of up to half a piece stands in one of them. */
+/** Longer runs (keys, encoded pictures) become overlapping pieces: any part of up to half a piece is in one of them. */
 const PIECE_CHARS = 64
 const PART_CHARS = PIECE_CHARS / 2
 
@@ -253,7 +251,6 @@ export function tokensOf(text: string): string[] {
   return plainTokens(text) ?? runsOf(fold(text)).flatMap(tokensOfRun)
 }
 
-/** Of a text in ASCII without longer runs; SQLite takes a NUL for the end of a text. */
 function plainTokens(text: string): string[] | undefined {
   if (/[\0\u0080-\uffff]/.test(text)) return undefined
   const words: string[] = text.toLowerCase().match(/[a-z0-9]+/g) ?? []

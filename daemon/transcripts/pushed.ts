@@ -38,7 +38,6 @@ import { createTail, LF, type Tail } from './tail.ts'
 type KeptTurn = { session: { harness: string; sessionId: string }; source: Source; keptMs: number }
 
 const MOST_KNOWN = 64
-/** The harness waits this long at most for its turn to be read. */
 const READ_MS = 1_000
 
 export function createPushedTurns(
@@ -70,7 +69,6 @@ export function createPushedTurns(
     const sessionId = await cleanName(named.sessionId)
     const turnId = await cleanName(named.turnId)
     const path = `${root.path}/${safeId(harness)}/${safeId(sessionId)}/pushed.jsonl`
-    // Each has to know what the one before has written.
     await inTurn(path, async () => {
       const pushed = await pushedIn(path)
       if (!pushed.ids.has(endIdOf(turnId))) {
@@ -110,12 +108,11 @@ export function createPushedTurns(
       const session = { harness: turn.harness, sessionId: await cleanName(turn.sessionId) }
       return { session, source, keptMs }
     },
-    /** The ids of the jobs that it made due, as far as it was read within a second. */
+    /** The ids of the jobs that it made due, if it is read within `READ_MS`. */
     read: async ({ session, source, keptMs }: KeptTurn): Promise<string[]> => {
       await Promise.race([queue.read(source, 'live'), clock.delay(READ_MS)])
       return jobs.ofKey(['extract', 'notes'], `${session.harness} ${session.sessionId}`, keptMs)
     },
-    /** A harness has written to its file: resolves once that was read, or cannot be. */
     written: async (path: string): Promise<void> => void (await queue.read(sourceAt(path), 'live')),
   }
 }
@@ -179,7 +176,7 @@ function wholeLines(fd: number): number {
   return 0
 }
 
-/** A new file is there for good once its folder says so, and that one's folder, up to what was there before. */
+/** A new file survives a power cut once its folder is synced, and every folder that was made for it. */
 function syncFolders(folder: string, made: string): void {
   syncPath(folder)
   if (folder !== dirname(made) && folder.startsWith(dirname(made))) syncFolders(dirname(folder), made)
@@ -221,7 +218,6 @@ async function recordsOf(fact: Fact, defaults: Defaults): Promise<object[]> {
   return []
 }
 
-/** Which session it is, and where, stands in the request itself. */
 async function sessionRecord({ branch, model, interactive, forkOf }: SessionFact): Promise<object> {
   return present({
     type: 'session',
@@ -232,7 +228,6 @@ async function sessionRecord({ branch, model, interactive, forkOf }: SessionFact
   })
 }
 
-/** With its zone, where it has one: what "tomorrow" means depends on it. */
 function timeOf({ at, minutesEast }: Message): number | string | undefined {
   return at === undefined || minutesEast === undefined ? at : stampAt(at, minutesEast)
 }

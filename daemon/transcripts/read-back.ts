@@ -1,4 +1,4 @@
-/** Transcripts read back, for their texts are stored nowhere else: single lines by their place, and the turns of a session. */
+/** Transcripts read back, because their texts are stored nowhere else: lines by their place, and the turns of a session. */
 import { closeSync, readSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
@@ -78,7 +78,7 @@ function openLines() {
   }
 }
 
-/** Whose: that of the session or of the sub-agent the transcript is of, unless one is named. */
+/** Without `subAgent`: the conversation of the session, or of the sub-agent whose transcript it is. */
 export type Of = { subAgent?: string; session?: Session }
 
 /**
@@ -158,7 +158,6 @@ export type Turn = {
   prompt: string
   end: End | 'open'
   toolCalls: ToolCall[]
-  /** Of all that was said and done, beginning with what began it. */
   messageIds: string[]
   usage: Usage
   startedAt?: number
@@ -203,7 +202,7 @@ function begun(start: Message): Course {
   return { messages: [start], end: 'open', endedAt: undefined }
 }
 
-/** A notice, or a command beside it, is part of a turn that runs; so is what the harness counts to it. */
+/** A notice or command while a turn runs is part of it; so is what the harness gives the id of that turn. */
 function goesOn(current: Course | undefined, { by, turnId }: Message): boolean {
   if (current?.end !== 'open') return false
   return by === 'injected' || (turnId !== undefined && turnId === current.messages[0].turnId)
@@ -218,7 +217,6 @@ function follow(course: Course, message: Message): void {
   course.endedAt = message.ends && message.at
 }
 
-/** Another turn has begun: this one is finished if it seemed so, and else cut off. */
 function over(course: Course): Course {
   if (course.end === 'settling') return { ...course, end: 'final' }
   return course.end === 'open' ? { ...course, end: 'aborted' } : course
@@ -269,7 +267,7 @@ export function createTurnReader(clock: Clock): (sources: readonly Source[]) => 
   }
 }
 
-/** Gigabytes of answers and results are read by, and only what a list of turns shows is kept. */
+/** Transcripts may have gigabytes of answers and results: only what a list of turns shows is kept. */
 function light(message: Fact & { kind: 'message' }): Fact {
   // Cut only after redaction to what is shown: half of a credential is not recognised.
   const text = message.startsTurn ? copied(head(message.text, 2 * HEAD_CHARS)) : ''

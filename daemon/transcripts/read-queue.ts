@@ -1,4 +1,4 @@
-/** Which transcripts have to be read, and the thread that reads them. What is lost with the thread the next sweep finds again. */
+/** Which transcripts have to be read, and the thread that reads them. The next sweep finds what is lost with the thread. */
 import { type Dir, type Dirent, lstatSync, opendirSync, type Stats } from 'node:fs'
 import { setImmediate as immediate } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
@@ -14,7 +14,6 @@ import type { Failed, FromWorker, Lane, Question, ToWorker, WorkerData } from '.
 import { type Cursor, compare, lookOf, lstat } from './tail.ts'
 import type { TranscriptFiles } from './transcript-table.ts'
 
-/** `lost`: with the thread, or with the index. */
 export type Outcome = Exclude<Progress['state'], 'more'> | 'failed' | 'lost'
 
 /** `stamp`: of the file as it is to be read; none while its times are too fresh to show the next change. */
@@ -24,9 +23,8 @@ type Running = { worker: Worker; exited: Promise<void> }
 type Asked = { resolve: (answer: never) => void; reject: (error: Error) => void }
 
 const IDLE_MS = 5_000
-/** Of a backlog, what the thread is given at once: it holds no list of ten thousand files. */
+/** Files of a backlog that the thread is told of at a time. */
 const MOST_POSTED = 400
-/** As for cursors: the coarsest file systems count in two seconds. */
 const SETTLED_MS = 2_000
 
 export type ReadQueue = ReturnType<typeof createReadQueue>
@@ -96,7 +94,6 @@ export function createReadQueue({ clock, settings, layout, disk, health, log }: 
         stamps.delete(news.source.path)
         return add(news.source, 'live', lstat(news.source.path))
       case 'failed':
-        // It may be one that was read and has to be read again.
         stamps.delete(news.source.path)
         settle(news.source.path, 'failed')
         return reportError(errorOf(news.error))
@@ -118,7 +115,7 @@ export function createReadQueue({ clock, settings, layout, disk, health, log }: 
     let problem: Failed = { message: 'the thread that reads transcripts ended by itself' }
     worker.on('message', (news: FromWorker) => {
       if (news.kind === 'broken') problem = news.error
-      // What an ended thread still says would be taken for news of the next one.
+      // Late messages of a thread that was ended would be taken for those of the next one.
       else if (running === mine) hear(news)
     })
     // An error may lose its message on the way here.
@@ -208,7 +205,6 @@ export function createReadQueue({ clock, settings, layout, disk, health, log }: 
     reportError,
     turns: (sources: readonly Source[]) => ask<Turn[]>({ turns: sources }),
     lines: (pushed: PushedTurn) => ask<string[]>({ lines: pushed }),
-    /** Another index: whatever was known of files is no longer true. */
     forget: () => {
       end()
       loseAll({ message: 'the index was replaced' })
@@ -228,7 +224,7 @@ function errorOf({ message, code }: Failed): Error {
   return Object.assign(new Error(message), code !== undefined && { code })
 }
 
-/** Joined, a text takes a third of what one takes that was put together piece by piece, and tens of thousands are kept. */
+/** Joined: a string that V8 concatenates piece by piece takes three times the memory, and tens of thousands are kept. */
 function stampOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats, nowMs: number): string | undefined {
   return ctimeMs + SETTLED_MS < nowMs ? [dev, ino, size, mtimeMs, ctimeMs].join(' ') : undefined
 }
@@ -237,11 +233,11 @@ export type Sweep = ReturnType<typeof createSweep>
 
 const PAGE = 200
 
-/** Finds transcripts that are not as they were when they were read last: sizes on disk are the truth, watch events only hints. */
+/** Finds transcripts that have changed since they were read: sizes on disk are the truth, watch events only hints. */
 export function createSweep({ clock }: Core, files: TranscriptFiles, queue: ReadQueue, signal: AbortSignal) {
   let lastId = 0
 
-  /** What the index knows, asked once for each file after a start: from then on the queue remembers it. */
+  /** Asks the index, once for each file after a start: from then on the queue remembers it. */
   const unreadOf = (path: string): { isRead: boolean; bytes?: number } => {
     const json = files.cursor(path)
     if (json === undefined) return { isRead: false }
@@ -281,7 +277,6 @@ export function createSweep({ clock }: Core, files: TranscriptFiles, queue: Read
         if (!isLink) file(sourceOf(root, name) as Source, lane)
       }
     },
-    /** Whether all of a file was read, as far as can be told without reading it. */
     isRead: (path: string) => unreadOf(path).isRead,
     /** Looks for files that were read and are gone: so many of them, and the next ones the next time. */
     missing: async (most: number) => {

@@ -12,13 +12,12 @@ import { createTurnReader, type Turn } from './read-back.ts'
 import { createTranscripts } from './transcript-table.ts'
 
 export type WorkerData = { indexFile: string; backlogDays: number }
-/** What grows now, and what was left to read. */
 export type Lane = 'live' | 'backlog'
 export type Question = { turns: readonly Source[] } | { lines: PushedTurn }
-/** What is left of an error when it has crossed threads: one of SQLite would arrive as `{}`. */
+/** An error of SQLite would arrive in the other thread as `{}`. */
 export type Failed = { message: string; code?: string }
 
-/** `sequence` grows with everything that is posted: `idle` names the last that is done. */
+/** `sequence` grows with each post; `idle` names the last one that is done. */
 export type ToWorker =
   | { kind: 'read'; sequence: number; sources: Source[]; lane: Lane; privatePaths: readonly string[] }
   | { kind: 'ask'; sequence: number; question: Question }
@@ -27,7 +26,7 @@ export type ToWorker =
 export type FromWorker =
   | { kind: 'progress'; source: Source; progress: Progress }
   | { kind: 'failed'; source: Source; error: Failed }
-  /** However far it was read, it has to be read from its beginning. */
+  /** It has to be read from its beginning. */
   | { kind: 'again'; source: Source }
   | { kind: 'answer'; ask: number; answer: Turn[] | string[] | Failed }
   | { kind: 'idle'; sequence: number }
@@ -36,9 +35,9 @@ export type FromWorker =
 type Tell = (news: FromWorker) => void
 type Taken = Prepared & { source: Source; lane: Lane }
 
-/** What a transcript costs that has little or nothing new: a batch of those is of a few hundred at most. */
+/** What a transcript with nothing new counts, so that a batch has at most a few hundred of them. */
 const LEAST_BYTES = 4_000
-/** So many batches leave so many segments in the full-text index that it pays to merge them: a gigabyte is a thousand. */
+/** Each batch leaves a segment in the full-text index; a gigabyte of transcripts is a thousand batches. */
 const BATCHES_PER_MERGE = 64
 
 function work(port: MessagePort, { indexFile, backlogDays }: WorkerData): void {
@@ -79,7 +78,6 @@ function work(port: MessagePort, { indexFile, backlogDays }: WorkerData): void {
   })
 }
 
-/** Reads batch by batch until both queues are empty, then calls `onIdle`. */
 export function createReadLoop(
   ingest: Ingest,
   words: Pick<MessageWords, 'merge'>,
@@ -142,7 +140,7 @@ export function createReadLoop(
     try {
       if (words.merge() === 'done') unmerged = 0
     } catch (error) {
-      // Nothing is missing; it is tried again after as many batches. An error of the disk shows in the next of them.
+      // Nothing is lost: it is tried again after as many batches, and the next batch reports an error of the disk.
       unmerged = 0
       const isBusy = /^SQLITE_(?:BUSY|LOCKED)/.test(String((error as { code?: unknown }).code))
       if (!isDiskError(error) && !isBusy) throw error
@@ -204,7 +202,7 @@ const LARGEST_BATCH_BYTES = 1_024_000
 const FIRST_BATCH_BYTES = 256_000
 /** Another writer may wait 20 ms for the lock at most; the fewer transactions, the less each message costs. */
 const BATCH_MS = 15
-/** What a busy machine or disk adds does not shrink with the batch: up to this share of the time is not counted. */
+/** Up to this share of the time is put down to other load, which does not shrink with the batch. */
 const OTHERS_SHARE = 3 / 4
 /** For the same reason the fastest of the last batches counts. */
 const LAST_BATCHES = 8
@@ -230,7 +228,6 @@ function failed(error: unknown): Failed {
   return { message: String(message), ...(code !== undefined && { code: String(code) }) }
 }
 
-// Last, for the constants above are needed.
 if (parentPort && workerData?.indexFile) {
   const port = parentPort
   try {

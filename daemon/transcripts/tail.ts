@@ -27,7 +27,6 @@ export type Tail = ReturnType<typeof createTail>
 
 const OPEN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY
 
-/** Follows no link, and does not wait for the other end of a pipe. */
 export function openPlain(path: string): number {
   return openSync(path, OPEN)
 }
@@ -115,11 +114,11 @@ function advance({ fd, scratch, look: { sizeBytes }, capBytes }: Opened, from: P
   do {
     const lengthBytes = Math.min(chunkBytes, sizeBytes - place.scanned)
     const next = step(fd, place, scratch.subarray(0, place.tail.length + lengthBytes), found, capBytes)
-    // Changed under our hands after a few steps: what they found was there, and the next slice begins anew.
+    // Changed after a few steps: what they found was there, and the next slice begins anew.
     if (!next) return { place, found, end: place === from ? 'astray' : 'more' }
     const stuck = next.scanned === place.scanned
     place = next
-    // Shorter than it said it was. A file that always lies about its size must not keep the caller busy.
+    // Shorter than its size. A file that always lies about its size must not keep the caller busy.
     if (stuck) return { place, found, end: 'all' }
   } while (place.scanned < sizeBytes && place.scanned - from.scanned < capBytes && found.bytes < capBytes)
   return { place, found, end: place.scanned < sizeBytes ? 'more' : 'all' }
@@ -174,7 +173,7 @@ function refusalOf(error: unknown): Refused {
   const { code, errno } = error as NodeJS.ErrnoException
   if (code === 'ENOENT' || code === 'ENOTDIR') return { changed: 'gone' }
   if (code === 'ELOOP') return { changed: 'unreadable', reason: 'it is a link; links are not followed' }
-  // Not the file's fault: told as such, it would not be tried again before it changes.
+  // Not a property of the file: reported as one, the file would not be tried again before it changes.
   if (PASSING.includes(`${code}`)) throw error
   // A path with a NUL in it is refused before the system is asked.
   if (errno === undefined && code !== 'ERR_INVALID_ARG_VALUE') throw error
@@ -234,7 +233,7 @@ function cursorAt(place: Place, look: Look, generation: number): Cursor {
   return { ...place, generation, device, inode, sizeBytes, stamp: settled === 'yes' ? stamp : null }
 }
 
-/** Fingerprints are of bytes that were read: a second look could vouch for bytes that were never read. */
+/** Fingerprints are made of the bytes that were read: a second read could see others. */
 function placeAfter(
   before: Place,
   { bytes, start, offset, scanned }: { bytes: Uint8Array; start: number; offset: number; scanned: number },
@@ -275,7 +274,7 @@ const CR = 0x0d
 
 const MARK = Buffer.from([0xef, 0xbb, 0xbf])
 
-/** Adds the lines of `bytes`, which stand at `at` in the file, until there are `capBytes`. Returns the place after the last. */
+/** Adds the lines of `bytes`, which begin at `at` in the file, up to `capBytes`. Returns the place after the last. */
 export function takeLines(bytes: Buffer, at: number, found: Found, capBytes: number): number {
   const whole = bytes.subarray(0, bytes.lastIndexOf(LF) + 1)
   const all = kindOf(whole)
@@ -293,7 +292,6 @@ export function takeLines(bytes: Buffer, at: number, found: Found, capBytes: num
 function takeLine(bytes: Buffer, begin: number, end: number, at: number, all: Kind, found: Found): void {
   const offset = at + begin
   const length = end - begin
-  // One bad line says nothing about its neighbours.
   const kind = all === 'text' ? all : kindOf(bytes.subarray(begin, end))
   if (kind === 'text') found.lines.push({ offset, length, text: bytes.toString('utf8', begin, end) })
   else found.skipped.push({ offset, length, reason: kind })

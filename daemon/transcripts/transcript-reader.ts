@@ -16,7 +16,6 @@ import { createTranscriptFiles } from './transcript-table.ts'
 type RootState = Root & { state: 'watching' | 'polling' | 'missing' }
 export type TranscriptReader = ReturnType<typeof createTranscriptReader>
 
-/** Soon, not at once: the command that started the daemon waits for its first answer. */
 const START_MS = 300
 /** A turn ends with several lines; an agent that writes without a pause must be heard as well. */
 const QUIET_MS = 50
@@ -25,12 +24,12 @@ const LONGEST_MS = 300
 const WATCHED_MS = 14 * 86_400_000
 /** Older files are not watched one by one: an event of their folder tells of them. */
 const WATCHED_FILE_MS = 3_600_000
-/** So many known files each sweep checks for deletion, unless it is the first or a root cannot be watched. */
+/** Known files that a sweep checks for deletion, unless it is the first or a root cannot be watched. */
 const MISSING_PER_SWEEP = 1_000
-/** Low-priority jobs wait while more than this is unread: their transactions would hold up the reader's. */
+/** Low-priority jobs wait while more than this is unread: their transactions would block the reader's. */
 const MUCH_UNREAD_BYTES = 500_000
 const SWEEPS_PER_IMPORTED = 60
-/** Where all is watched that matters, only what is not has to be looked at each time: events get lost, but rarely. */
+/** Other sweeps look only at folders that are not watched: events get lost, but rarely. */
 const SWEEPS_PER_WHOLE = 10
 
 export function createTranscriptReader(core: Core, projects: Projects, jobs: Jobs) {
@@ -56,7 +55,7 @@ export function createTranscriptReader(core: Core, projects: Projects, jobs: Job
   let isFirst = true
   let isWholeDue = true
   let sweeps = 0
-  /** Of a folder that went away as a whole, not every file is named by an event. */
+  /** When a folder goes away as a whole, events do not name every file in it. */
   let folderChanged = false
   let timer: Timer | undefined
   let running: Promise<void> | undefined
@@ -95,7 +94,6 @@ export function createTranscriptReader(core: Core, projects: Projects, jobs: Job
     onChange: (paths) => {
       for (const root of roots()) for (const path of paths) hint(root, path)
     },
-    // A root that is missing is no problem: most users have one harness or two.
     onFailure: (failure) => {
       failures.watch = failure
       reportFailures()
@@ -219,7 +217,6 @@ export function createTranscriptReader(core: Core, projects: Projects, jobs: Job
     roots: states,
     lagBytes: queue.lagBytes,
     skipped: files.skipped,
-    /** The index is another one, without the rows of the last. */
     indexReplaced: () => {
       queue.forget()
       isFirst = true

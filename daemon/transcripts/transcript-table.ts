@@ -1,4 +1,4 @@
-/** What was read of transcripts, in `index.db`: one transaction for each slice, with the place where reading goes on. */
+/** What was read of transcripts, in `index.db`: a slice and the place where reading goes on are one transaction. */
 import { type Db, preparedIn } from '../db/database.ts'
 import type { Due } from '../jobs/job.ts'
 import { createJobTable } from '../jobs/job-table.ts'
@@ -12,7 +12,6 @@ export type MessageStep = {
   kind: 'message'
   session: SessionRow
   name: Name
-  /** Empty for the conversation of the session itself. */
   subAgent: string
   offset: number
   length: number
@@ -45,7 +44,6 @@ export type Slice = {
 
 type Texts = { id: number; text: string }[]
 
-/** `again`: it has to be read from its beginning, however far it was read. */
 type FileRow = { cursor: string; known: string; gone: 0 | 1; again: 0 | 1 }
 
 export type Transcripts = ReturnType<typeof createTranscripts>
@@ -128,13 +126,13 @@ export function createTranscripts(db: Db, words: MessageWords) {
 
   return {
     file: (path: string) => fileRow.get(path) as FileRow | undefined,
-    /** Does all that needs no lock. What it returns saves all slices or none, and tells which files have to be read again. */
+    /** Does all that needs no lock. The function that it returns saves all slices or none, and gives files to read again. */
     ready: (slices: readonly Slice[]): (() => Source[]) => {
       const ready = orForget(() => words.ready(textsOf(slices)))
       // Immediate: begun as a reader, it would be refused when another connection has written meanwhile.
       return () => orForget(() => saveAll.immediate(slices, ready))
     },
-    /** 1: the harness deleted the file; what is known of it stays. Gives the files that have to be read again because of it. */
+    /** 1: the harness deleted the file. Gives the files that have to be read again because of it. */
     setGone: (path: string, gone: 0 | 1): Source[] => setGone.immediate(path, gone),
   }
 }
@@ -151,12 +149,11 @@ type Twin = { id: number; session: number; name: string; copied: 'here' | 'there
 
 type Belongs = { file: number; session: number; uid: string; copied: 0 | 1; isNew: boolean }
 
-/** From here on an id is that of one message in the world, and not only in its session. */
 const WORLDWIDE_CHARS = 20
 
 function prepareMessages(db: Db) {
   const occurrences = db
-    // By the name, not by the file, which may hold a hundred thousand.
+    // `+`: by the index on names. A file may hold a hundred thousand.
     .prepare(`SELECT count(*) FROM messages WHERE +file = @file AND gone = 0 AND uid >= @first AND uid < @beyond`)
     .pluck()
   const isKnown = db.prepare('SELECT 1 FROM messages WHERE uid = ? LIMIT 1').pluck()
@@ -176,7 +173,7 @@ function prepareMessages(db: Db) {
        AND (m.at = @at AND length(@uid) >= ${WORLDWIDE_CHARS} OR own.fork_of = other.session OR other.fork_of = own.session) LIMIT 1`,
   )
   const copied = db.prepare('UPDATE messages SET copied = 1 WHERE id = ?')
-  // By position and without names: this is done for every message there is.
+  // Bound by position: this runs for every message.
   const row = `INSERT INTO messages (session, file, offset, length, uid, sub_agent, at, said_by, answer, starts_turn, ends,
       tool_calls, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, copied)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`

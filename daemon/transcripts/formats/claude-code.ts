@@ -112,7 +112,6 @@ const INTERRUPTED = /^\s*\[Request interrupted by user/
 /** A command of the person's that may have its own prompt, which then gets an answer. */
 const COMMAND = /^\s*<command-(?:name|message)>/
 const NOTIFICATION = /^\s*<task-notification>/
-/** What ran in the terminal without the model. */
 const LOCAL = /^\s*<(?:local-command-(?:stdout|stderr|caveat)|bash-(?:input|stdout|stderr))>/
 
 const FINAL = wordSet('end_turn stop_sequence refusal')

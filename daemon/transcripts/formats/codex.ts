@@ -68,7 +68,6 @@ function eventFacts(event: Fields, at: number | undefined): Fact[] {
   return [unknownFact(event.type, 'event_msg/')]
 }
 
-/** Counts may come before there is anything to count. */
 function totalFacts(info: Fields, at: number | undefined): Fact[] {
   if (info.total_token_usage === undefined) return [{ kind: 'bookkeeping' }]
   const total = { usage: usageOf(fields(info.total_token_usage)), last: usageOf(fields(info.last_token_usage)) }
@@ -83,7 +82,6 @@ function usageOf(tokens: Fields) {
   return { input, output: count(tokens.output_tokens), cacheRead, cacheWrite }
 }
 
-/** The items of a Codex response: who said a message, what a tool was asked and what it returned. Pure. */
 const CALLS = wordSet('function_call custom_tool_call local_shell_call web_search_call tool_search_call')
 const OUTPUTS = wordSet('function_call_output custom_tool_call_output tool_search_output')
 const SILENT = wordSet('reasoning ghost_snapshot compaction context_compaction image_generation_call')

@@ -1,4 +1,4 @@
-/** What the lines of all formats become, and how an adapter makes it: nothing injected and nothing private is left in a message. */
+/** What the lines of all formats become, and how an adapter makes it: no message keeps injected or private text. */
 import type { HarnessName } from '../../../schema/session.ts'
 import { isPrivateToTheEnd, stripInjected, stripOwn, withoutPrivate } from '../injected.ts'
 import { count, type Fields, fields, id, list, parseLine, present, text, wordSet } from './fields.ts'
@@ -74,7 +74,6 @@ export type Fact =
 /** Paths are relative to a root of the harness, with `/` between names. */
 export type Adapter = {
   harness: HarnessName
-  /** How many levels of folders the harness makes below its root. */
   depth: number
   /** The first level whose folders change with each new transcript in them: what is above may look old and be in use. */
   ageingLevel: number
@@ -88,7 +87,7 @@ export type Adapter = {
   /** What the path tells by itself; where the lines say otherwise, they are right. */
   describe(path: string): { [K in 'harness' | 'sessionId' | 'subAgent']?: string | undefined }
   read(line: string): Fact[]
-  /** For harnesses whose lines do not say where a session runs: files beside the transcripts that do, the most credible first. */
+  /** For harnesses whose lines do not say where a session runs: files that do, the most credible first. */
   folder?: { files(path: string): string[]; cwd(path: string, texts: ReadonlyMap<string, string>): string | undefined }
 }
 
@@ -127,7 +126,6 @@ function heard({ by, text = '', startsTurn, subAgent }: Draft): Pick<Draft, 'by'
   return { by: speaker(by, subAgent), startsTurn, text: withoutPrivate(said) }
 }
 
-/** What is said to a sub-agent comes from the agent that called it. */
 export function speaker(by: By, subAgent: string | undefined): By {
   return by === 'person' && subAgent !== undefined ? 'agent' : by
 }

@@ -8,7 +8,7 @@ const MAX_PATH_CHARS = 4096
 const LATEST_MS = Date.UTC(9999, 11, 31)
 /** A shorter line takes a few megabytes at most once it is parsed. */
 const SHORT_CHARS = 100_000
-/** More than any harness writes into one line: a list of a million empty objects already is half a hundred megabytes. */
+/** More than any harness writes into a line: a million empty objects take fifty megabytes. */
 const MOST_VALUES = 1_000_000
 const MOST_DEPTH = 1_000
 
@@ -47,7 +47,6 @@ export function id(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' && value.length <= MAX_ID_CHARS ? value : undefined
 }
 
-/** `null` for a line that has no parent, nothing when it does not speak of it. */
 export function parent(value: unknown): string | null | undefined {
   return value === null ? null : id(value)
 }
@@ -77,7 +76,6 @@ export function count(value: unknown): number {
   return typeof value === 'number' && value > 0 && value <= Number.MAX_SAFE_INTEGER ? Math.trunc(value) : 0
 }
 
-/** Without the fields that hold nothing. */
 export function present<T extends object>(all: { [K in keyof T]: T[K] | undefined }): T {
   const held: Partial<T> = {}
   for (const key in all) {

@@ -1,4 +1,4 @@
-/** The formats of transcripts: which adapter reads which harness, where transcripts are, and which harness wrote a file. */
+/** Which adapter reads which harness, where its transcripts are, and which harness wrote a file. */
 import { fstatSync, readSync } from 'node:fs'
 import type { HarnessName } from '../../../schema/session.ts'
 import { type Found, takeLines, withPlain } from '../tail.ts'

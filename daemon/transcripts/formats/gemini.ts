@@ -115,7 +115,6 @@ function callsOf(record: Fields) {
   return calls.map((call) => toolCall(call.id, call.name, call.args))
 }
 
-/** Where a session of Gemini CLI runs: not in its lines, but in a file beside them or in the list of projects. Pure. */
 const PROJECTS = '../projects.json'
 
 function folderFiles(path: string): string[] {

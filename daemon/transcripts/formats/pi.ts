@@ -45,7 +45,6 @@ export const pi: Adapter = {
   }),
 }
 
-/** The parent is named by the path of its transcript. */
 function sessionOf(record: Fields) {
   return sessionFact({
     sessionId: id(record.id),
