@@ -83,7 +83,8 @@ function salvage(brokenFile: string, target: Db): number {
   }
   let rows = 0
   target.pragma('foreign_keys = OFF')
-  for (const table of tableNames(target)) {
+  const tables = target.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
+  for (const table of tables.pluck().all() as string[]) {
     try {
       rows += salvageTable(broken, target, table)
     } catch (error) {
@@ -127,13 +128,6 @@ function insertIfValid(insert: { run(...values: unknown[]): unknown }, row: unkn
   } catch (error) {
     if (!String((error as { code?: string }).code).startsWith('SQLITE_CONSTRAINT')) throw error
   }
-}
-
-function tableNames(db: Db): string[] {
-  return db
-    .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
-    .pluck()
-    .all() as string[]
 }
 
 function columnNames(db: Db, table: string): string[] {

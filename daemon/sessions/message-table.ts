@@ -29,6 +29,7 @@ export type MessageTable = ReturnType<typeof createMessageTable>
 
 const COLUMNS = `m.id, m.uid, f.harness, f.path, m.offset, m.length, m.at, m.said_by AS by, m.starts_turn AS startsTurn, m.ends,
   m.tool_calls AS toolCalls, m.input_tokens + m.output_tokens + m.cache_read_tokens + m.cache_write_tokens AS tokens`
+const MESSAGES = `SELECT ${COLUMNS} FROM messages m JOIN files f ON f.id = m.file`
 const THERE = `m.sub_agent = '' AND m.rewound = 0 AND m.gone = 0 AND f.gone = 0`
 const LIVE = `${THERE} AND m.copied = 0`
 const BEFORE = 4
@@ -61,19 +62,14 @@ export function createMessageTable(current: () => Db) {
     after: db.prepare(afterSql(LIVE)),
     talkAfter: db.prepare(afterSql(THERE)),
     from: db.prepare(
-      `SELECT ${COLUMNS} FROM messages m JOIN files f ON f.id = m.file
-       WHERE m.session = @row AND m.id >= @id AND m.id <= @upTo AND ${LIVE}
+      `${MESSAGES} WHERE m.session = @row AND m.id >= @id AND m.id <= @upTo AND ${LIVE}
          AND (m.file = @file OR @at IS NULL OR m.at IS NULL OR m.at >= @at)
        ORDER BY m.id`,
     ),
     agentBefore: db.prepare(
-      `SELECT ${COLUMNS} FROM messages m JOIN files f ON f.id = m.file
-       WHERE m.session = ? AND m.id < ? AND m.said_by = 'agent' AND ${LIVE} ORDER BY m.id DESC LIMIT ?`,
+      `${MESSAGES} WHERE m.session = ? AND m.id < ? AND m.said_by = 'agent' AND ${LIVE} ORDER BY m.id DESC LIMIT ?`,
     ),
-    newest: db.prepare(
-      `SELECT ${COLUMNS} FROM messages m JOIN files f ON f.id = m.file
-       WHERE m.session = ? AND ${LIVE} ORDER BY m.id DESC LIMIT ?`,
-    ),
+    newest: db.prepare(`${MESSAGES} WHERE m.session = ? AND ${LIVE} ORDER BY m.id DESC LIMIT ?`),
   }))
   const placeOf = (uid: string | undefined, row: number): Place => {
     const found = uid === undefined ? undefined : (statements().place.get(uid, row) as Place | undefined)
@@ -100,8 +96,7 @@ export function createMessageTable(current: () => Db) {
 
 /** A new index may have read the files of a session in another order: in other files only the time tells. */
 function afterSql(which: string): string {
-  return `SELECT ${COLUMNS} FROM messages m JOIN files f ON f.id = m.file
-    WHERE m.session = @row AND m.id > @id AND ${which}
+  return `${MESSAGES} WHERE m.session = @row AND m.id > @id AND ${which}
       AND (m.file = @file OR @at IS NULL OR m.at IS NULL OR m.at > @at)
     ORDER BY m.id`
 }

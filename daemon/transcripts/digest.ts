@@ -172,14 +172,9 @@ export const HEAD_CHARS = 2_000
 export const INDEXED_CHARS = 1_000_000
 
 export function indexedText({ text, toolCalls, toolResults }: Message): string {
-  const parts: string[] = []
-  const add = (part: string) => {
-    if (part !== '') parts.push(part)
-  }
-  add(text)
-  for (const { input } of toolCalls) add(head(input))
-  for (const result of toolResults) add(head(result.text))
-  return head(parts.join('\n'), INDEXED_CHARS)
+  const parts = [text, ...toolCalls.map(({ input }) => head(input)), ...toolResults.map((result) => head(result.text))]
+  const said = parts.filter((part) => part !== '').join('\n')
+  return head(said, INDEXED_CHARS)
 }
 
 /** Cuts between words: half a character is invalid, and half a credential is not recognised. */

@@ -152,7 +152,8 @@ export function createImportJob({ clock }: Core, folders: ImportFolders, sweep: 
   }
 
   const run = async (folder: Folder, { signal, progress: report }: Pick<RunContext, 'signal' | 'progress'>) => {
-    const progress = nothingYet(folder.dir)
+    const counts = { files: 0, bytes: 0, doneFiles: 0, doneBytes: 0, read: 0, known: 0, sessions: 0, turns: 0 }
+    const progress: ImportProgress = { dir: folder.dir, ...counts, left: {}, skipped: {} }
     const tell = () => report(`${progress.doneFiles} of ${progress.files} files`, { import: structuredClone(progress) })
     const telling = clock.every(REPORT_MS, tell, () => {})
     try {
@@ -180,11 +181,6 @@ export function createImportJob({ clock }: Core, folders: ImportFolders, sweep: 
       killed: ({ input }) => folders.remove((input as Folder).dir),
     } satisfies JobKind,
   }
-}
-
-function nothingYet(dir: string): ImportProgress {
-  const none = { files: 0, bytes: 0, doneFiles: 0, doneBytes: 0, read: 0, known: 0, sessions: 0, turns: 0 }
-  return { dir, ...none, left: {}, skipped: {} }
 }
 
 function finish(progress: ImportProgress, bytes: number): void {

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import type { Clock, Timer } from '../platform/clock.ts'
 import { createLru } from '../platform/lru.ts'
 import { redact } from '../secrets/redact.ts'
-import { createFolders, digest, type Ended, type Folders, type Known, type Session } from './digest.ts'
+import { createFolders, digest, type Ended, type Folders, type Known } from './digest.ts'
 import { present } from './formats/fields.ts'
 import { adapterFor, nameOf, type Source } from './formats/format.ts'
 import { type Cursor, createTail, lstat, type Read, readSmall } from './tail.ts'
@@ -55,13 +55,13 @@ export function createIngest(clock: Clock, transcripts: Transcripts, { backlogDa
       skipped,
       due: dueAfter(steps, slice.cursor, clock.now(), backlogDays),
     }
+    const isOver = ended && !slice.more
     const progress: Progress = {
       state: slice.more ? 'more' : 'read',
       lines: slice.lines.length,
       unreadBytes: slice.cursor.sizeBytes - slice.cursor.scanned,
       ...((steps.length > 0 || skipped.size > 0) && { told: toldIn(steps, skipped) }),
-      ...(ended &&
-        !slice.more && { ended: present<TurnEnd>({ ...ended, harness, project: folders.projectOf(ended.cwd) }) }),
+      ...(isOver && { ended: present<TurnEnd>({ ...ended, harness, project: folders.projectOf(ended.cwd) }) }),
     }
     return { progress, rows, bytes: slice.lines.reduce((sum, { length }) => sum + length, 0) }
   }
@@ -181,8 +181,8 @@ const HARMLESS = new RegExp(
 )
 
 /** A name with a credential in it is kept as a hash: two of them must not become the same. */
-export async function cleanName<T extends string | undefined>(name: T): Promise<T> {
-  if (name === undefined || HARMLESS.test(name) || (await redact(name)).text === name) return name
+export async function cleanName<T extends string | null | undefined>(name: T): Promise<T> {
+  if (typeof name !== 'string' || HARMLESS.test(name) || (await redact(name)).text === name) return name
   return hash('sha256', name, 'hex') as T
 }
 
@@ -233,22 +233,19 @@ function createCleaner() {
         text: await clean(step.text),
       }
     },
-    known: async ({ session, ended, last, ...rest }: Known): Promise<Known> =>
-      present<Known>({
-        session: present<Session>({
-          ...session,
-          sessionId: await cleanName(session.sessionId),
-          subAgent: await cleanName(session.subAgent),
-          forkOf: await cleanName(session.forkOf),
-          branch: await cleanName(session.branch),
-          model: await cleanName(session.model),
-          cwd: await folder(session.cwd),
-        }),
-        ...rest,
-        last: await cleanName(last),
-        ended:
-          ended &&
-          present<Ended>({ ...ended, sessionId: await cleanName(ended.sessionId), cwd: await folder(ended.cwd) }),
-      }),
+    known: async ({ session, ended, last, ...rest }: Known) => ({
+      session: {
+        ...session,
+        sessionId: await cleanName(session.sessionId),
+        subAgent: await cleanName(session.subAgent),
+        forkOf: await cleanName(session.forkOf),
+        branch: await cleanName(session.branch),
+        model: await cleanName(session.model),
+        cwd: await folder(session.cwd),
+      },
+      ...rest,
+      last: await cleanName(last),
+      ended: ended && { ...ended, sessionId: await cleanName(ended.sessionId), cwd: await folder(ended.cwd) },
+    }),
   }
 }

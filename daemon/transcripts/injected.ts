@@ -40,11 +40,11 @@ export function stripOwn(text: string): string {
 }
 
 function strip(text: string, token: RegExp): string {
-  if (!text.includes('<')) return text
   const { closed, unclosed } = markedSpans(text, token)
   // A harness cuts what is too long, with the end of our block. Other unclosed tags may be part of what was said.
-  const cut = unclosed.filter(({ name }) => name === INJECTED_TAG).map(({ start }) => ({ start, end: text.length }))
-  return without(text, [...closed, ...cut])
+  const open = unclosed.filter(({ name }) => name === INJECTED_TAG || name === 'private')
+  const spans = [...closed, ...open.map(({ start }) => ({ start, end: text.length }))]
+  return spans.length === 0 ? text : replaced(text, spans, '').trim()
 }
 
 /** White space may be written as in JSON, which the input of most tools is by then. */
@@ -52,25 +52,22 @@ const PRIVATE = /<(?:\s|\\[nrt]){0,8}(\/?)(?:\s|\\[nrt]){0,8}(private)(?:(?:\s|\
 
 /** Without `<private>…</private>`; one that is not closed reaches to the end. */
 export function withoutPrivate(text: string): string {
-  if (!text.includes('<')) return text
-  const { closed, unclosed } = markedSpans(text, PRIVATE)
-  return without(text, [...closed, ...unclosed.map(({ start }) => ({ start, end: text.length }))])
+  return strip(text, PRIVATE)
 }
 
 export function isPrivateToTheEnd(text: string): boolean {
-  return text.includes('<') && markedSpans(text, PRIVATE).unclosed.length > 0
+  return markedSpans(text, PRIVATE).unclosed.length > 0
 }
 
 /** For output of tools. A mark that is not closed is mostly code about the mark: it hides nothing. */
 export function withPrivateHidden(text: string): string {
-  return text.includes('<') ? replaced(text, markedSpans(text, PRIVATE).closed, '[private]') : text
+  return replaced(text, markedSpans(text, PRIVATE).closed, '[private]')
 }
 
 type Span = { start: number; end: number }
-export type Marked = { closed: Span[]; unclosed: { name: string; start: number }[] }
 
 /** Linear in the text. The token is sticky and has two groups: the slash of a closing mark, and the name. Marks may nest. */
-function markedSpans(text: string, token: RegExp): Marked {
+function markedSpans(text: string, token: RegExp) {
   const open = new Map<string, number[]>()
   const closed: Span[] = []
   let next = 0
@@ -94,11 +91,7 @@ function markedSpans(text: string, token: RegExp): Marked {
   return { closed, unclosed }
 }
 
-export function without(text: string, spans: readonly Span[]): string {
-  return spans.length === 0 ? text : replaced(text, spans, '').trim()
-}
-
-export function replaced(text: string, spans: readonly Span[], instead: string): string {
+function replaced(text: string, spans: readonly Span[], instead: string): string {
   const parts: string[] = []
   let from = 0
   for (const { start, end } of [...spans].sort((a, b) => a.start - b.start)) {

@@ -26,8 +26,8 @@ import { createLru } from '../platform/lru.ts'
 import { createInTurn } from '../platform/queue.ts'
 import { safeId, stampAt } from '../platform/text.ts'
 import type { Projects } from '../projects/projects.ts'
-import type { Fact, Message, SessionFact } from './formats/facts.ts'
-import { id, parseLine, present, text } from './formats/fields.ts'
+import type { Fact, Message } from './formats/facts.ts'
+import { id, parseLine, text } from './formats/fields.ts'
 import type { Root, Source } from './formats/format.ts'
 import { generic } from './formats/generic.ts'
 import type { ImportFolders } from './import-folder.ts'
@@ -208,42 +208,28 @@ async function recordsOf(fact: Fact, defaults: Defaults): Promise<object[]> {
   switch (fact.kind) {
     case 'message':
       return messageRecords(fact, defaults)
-    case 'session':
-      return [await sessionRecord(fact)]
+    case 'session': {
+      const { branch, model, forkOf, interactive } = fact
+      const names = { branch: await cleanName(branch), model: await cleanName(model), forkOf: await cleanName(forkOf) }
+      return [{ type: 'session', ...names, interactive }]
+    }
     case 'compacted':
-      return [present({ type: 'compaction', trigger: fact.trigger, at: fact.at ?? defaults.atMs })]
+      return [{ type: 'compaction', trigger: fact.trigger, at: fact.at ?? defaults.atMs }]
     case 'rewound':
       return [{ type: 'rewind', ...('from' in fact ? { from: await cleanName(fact.from) } : { turns: fact.turns }) }]
   }
   return []
 }
 
-async function sessionRecord({ branch, model, interactive, forkOf }: SessionFact): Promise<object> {
-  return present({
-    type: 'session',
-    branch: await cleanName(branch),
-    model: await cleanName(model),
-    forkOf: await cleanName(forkOf),
-    interactive,
-  })
-}
-
-function timeOf({ at, minutesEast }: Message): number | string | undefined {
-  return at === undefined || minutesEast === undefined ? at : stampAt(at, minutesEast)
-}
-
 async function messageRecords(message: Message, defaults: Defaults): Promise<object[]> {
   const type = typeOf(message)
   if (!type) return []
   const id = (await cleanName(message.id)) ?? defaults.id
-  const parentId = message.parentId === null ? null : await cleanName(message.parentId)
-  const common = present({
-    type,
-    id,
-    parentId,
-    at: timeOf(message) ?? defaults.atMs,
-    subAgent: await cleanName(message.subAgent),
-  })
+  const parentId = await cleanName(message.parentId)
+  const { at = defaults.atMs, minutesEast } = message
+  // With its zone: what "tomorrow" means depends on it.
+  const said = minutesEast === undefined ? at : stampAt(at, minutesEast)
+  const common = { type, id, parentId, at: said, subAgent: await cleanName(message.subAgent) }
   if (type === 'tool') {
     const records: { id: string; callId: string; text: string }[] = []
     for (const [n, { callId, text }] of message.toolResults.entries())
@@ -261,7 +247,7 @@ async function messageRecords(message: Message, defaults: Defaults): Promise<obj
     toolCalls.push({ id: await cleanName(callId), name: await cleanName(name), input: await clean(input) })
   const { ends } = message
   return [
-    present({
+    {
       ...common,
       text: message.text === '' ? undefined : await clean(message.text),
       toolCalls: toolCalls.length > 0 ? toolCalls : undefined,
@@ -269,7 +255,7 @@ async function messageRecords(message: Message, defaults: Defaults): Promise<obj
       model: await cleanName(message.model),
       usage: message.usage,
       end: ends === 'final' || ends === 'aborted' ? ends : undefined,
-    }),
+    },
   ]
 }
 

@@ -277,35 +277,24 @@ const MARK = Buffer.from([0xef, 0xbb, 0xbf])
 /** Adds the lines of `bytes`, which begin at `at` in the file, up to `capBytes`. Returns the place after the last. */
 export function takeLines(bytes: Buffer, at: number, found: Found, capBytes: number): number {
   const whole = bytes.subarray(0, bytes.lastIndexOf(LF) + 1)
-  const all = kindOf(whole)
   let next = 0
   for (let from = 0; from < whole.length && found.bytes < capBytes; from = next) {
     next = whole.indexOf(LF, from) + 1
     found.bytes += next - from
     const begin = at + from === 0 ? markLength(whole) : from
     const end = next - 2 >= begin && whole[next - 2] === CR ? next - 2 : next - 1
-    if (end > begin) takeLine(whole, begin, end, at, all, found)
+    if (end <= begin) continue
+    const line = whole.subarray(begin, end)
+    const place = { offset: at + begin, length: line.length }
+    if (line.includes(0)) found.skipped.push({ ...place, reason: 'nul' })
+    else if (!isUtf8(line)) found.skipped.push({ ...place, reason: 'not-utf8' })
+    else found.lines.push({ ...place, text: line.toString('utf8') })
   }
   return at + next
 }
 
-function takeLine(bytes: Buffer, begin: number, end: number, at: number, all: Kind, found: Found): void {
-  const offset = at + begin
-  const length = end - begin
-  const kind = all === 'text' ? all : kindOf(bytes.subarray(begin, end))
-  if (kind === 'text') found.lines.push({ offset, length, text: bytes.toString('utf8', begin, end) })
-  else found.skipped.push({ offset, length, reason: kind })
-}
-
 function markLength(bytes: Buffer): number {
   return bytes.subarray(0, MARK.length).equals(MARK) ? MARK.length : 0
-}
-
-type Kind = 'text' | 'not-utf8' | 'nul'
-
-function kindOf(bytes: Buffer): Kind {
-  if (bytes.includes(0)) return 'nul'
-  return isUtf8(bytes) ? 'text' : 'not-utf8'
 }
 
 const MOST_BYTES = 1_000_000

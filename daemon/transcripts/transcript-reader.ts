@@ -16,6 +16,7 @@ import { createTranscriptFiles } from './transcript-table.ts'
 type RootState = Root & { state: 'watching' | 'polling' | 'missing' }
 export type TranscriptReader = ReturnType<typeof createTranscriptReader>
 
+/** Not at once: the command that started the daemon waits for its first answer. */
 const START_MS = 300
 /** A turn ends with several lines; an agent that writes without a pause must be heard as well. */
 const QUIET_MS = 50

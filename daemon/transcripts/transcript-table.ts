@@ -128,20 +128,15 @@ export function createTranscripts(db: Db, words: MessageWords) {
     file: (path: string) => fileRow.get(path) as FileRow | undefined,
     /** Does all that needs no lock. The function that it returns saves all slices or none, and gives files to read again. */
     ready: (slices: readonly Slice[]): (() => Source[]) => {
-      const ready = orForget(() => words.ready(textsOf(slices)))
+      const messages = slices.flatMap(({ steps }) => steps.filter((step) => step.kind === 'message'))
+      const texts = messages.map(({ text }) => text).filter((text) => text !== '')
+      const ready = orForget(() => words.ready(texts))
       // Immediate: begun as a reader, it would be refused when another connection has written meanwhile.
       return () => orForget(() => saveAll.immediate(slices, ready))
     },
     /** 1: the harness deleted the file. Gives the files that have to be read again because of it. */
     setGone: (path: string, gone: 0 | 1): Source[] => setGone.immediate(path, gone),
   }
-}
-
-function textsOf(slices: readonly Slice[]): string[] {
-  const texts: string[] = []
-  for (const { steps } of slices)
-    for (const step of steps) if (step.kind === 'message' && step.text !== '') texts.push(step.text)
-  return texts
 }
 
 /** The same message in another session, and which of the two is the copy. */
