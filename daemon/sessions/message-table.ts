@@ -3,19 +3,15 @@ import type { NoticeList } from '../../schema/session.ts'
 import { type Db, preparedIn, withoutWaiting } from '../db/database.ts'
 import type { Clock } from '../platform/clock.ts'
 import { messagesAt } from '../transcripts/digest.ts'
-import { readBack } from '../transcripts/read-back.ts'
+import { type Place as LinePlace, readBack } from '../transcripts/read-back.ts'
 
 export type SessionKey = { harness: string; sessionId: string }
 
 export type KnownSession = { row: number; cwd: string | null; interactive: 0 | 1 | null }
 
-export type MessageRow = {
+export type MessageRow = LinePlace & {
   id: number
   uid: string
-  harness: string
-  path: string
-  offset: number
-  length: number
   at: number | null
   by: string
   startsTurn: 0 | 1
@@ -117,6 +113,7 @@ export function endedPart<M extends Spoken>(messages: readonly M[]): M[] {
 
 type Row = { id: number; at: number; kind: Kind; files: string; text: string }
 type Kind = NoticeList['items'][number]['kind']
+type NoticePage = { harness?: string | null | undefined; after?: number | undefined }
 
 const PAGE = 100
 /** A session that did not ask for so long is over. */
@@ -131,12 +128,7 @@ export function createNotices(db: Db, clock: Clock) {
      ORDER BY id LIMIT @limit`,
   )
   /** Within the transaction that saves. What it returns takes the notice back. */
-  const add = (
-    { harness, sessionId }: SessionKey,
-    kind: Kind,
-    files: readonly string[],
-    text: string,
-  ): (() => void) => {
+  const add = ({ harness, sessionId }: SessionKey, kind: Kind, files: readonly string[], text: string) => {
     const at = clock.now()
     expire.run(at - KEEP_MS)
     const id = insert.run(at, harness, sessionId, kind, JSON.stringify(files), text).lastInsertRowid
@@ -147,10 +139,7 @@ export function createNotices(db: Db, clock: Clock) {
       add(session, 'saved', files, `saved: ${files.join(', ')}`),
     dreamed: (session: SessionKey, text: string) => add(session, 'dream', [], text),
     /** Oldest first, of one harness or of all that know a session of that name. */
-    list: (
-      sessionId: string,
-      { harness = null, after = 0 }: { harness?: string | null | undefined; after?: number | undefined },
-    ): NoticeList => ({
+    list: (sessionId: string, { harness = null, after = 0 }: NoticePage): NoticeList => ({
       items: (list.all({ session: sessionId, harness, after, limit: PAGE }) as Row[]).map((row) => ({
         id: String(row.id),
         at: new Date(row.at).toISOString(),

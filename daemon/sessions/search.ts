@@ -92,18 +92,8 @@ function hasWords(text: string, { words, match }: Asked): boolean {
 
 function toFound({ session, uid, saidBy, at, ...place }: Candidate, found: Snippet): Found {
   const { harness, path, offset, length } = place
-  const saidAt = at === null ? null : new Date(at).toISOString()
-  return {
-    sessionId: session,
-    harness,
-    messageId: uid,
-    role: saidBy as SearchRole,
-    at: saidAt,
-    ...found,
-    path,
-    offset,
-    length,
-  }
+  const message = { sessionId: session, harness, messageId: uid, role: saidBy as SearchRole }
+  return { ...message, at: at === null ? null : new Date(at).toISOString(), ...found, path, offset, length }
 }
 
 type SearchRole = 'person' | 'agent' | 'tool'

@@ -82,12 +82,9 @@ export function createMessageWords(db: Db) {
   }
   return {
     ready,
-    /**
-     * Replaces what was put under an id; an empty text removes it. At the end of the caller's transaction: any statement after it
-     * makes SQLite write the words message by message, which takes five times as long.
-     */
+    /** An empty text removes an entry. Last in its transaction: a later statement makes SQLite write five times as long. */
     put: (texts: readonly MessageText[], { made, fresh } = ready(texts.map(({ text }) => text))) => {
-      // Before the words, for the same reason; all of them, because they count as seen even if their text is not put.
+      // Before the words, for the same reason. All of them: they count as seen even if their text is not put.
       terms.add(fresh)
       for (const { id, text } of texts) {
         if (text === '') remove.run(id)
@@ -140,10 +137,7 @@ function createTerms(db: Db) {
   }
 }
 
-/**
- * Finds the newest messages below `before` that may have what is asked for, newest first: none that has it is missing, but
- * whether one really has it only its text tells. A page with fewer than `most` is the last.
- */
+/** Newest first. No message that matches is missing, but only the text tells whether one does. A short page is the last. */
 export function createMessageSearch(current: () => Db) {
   const search = preparedIn(current, prepareSearch)
   return (asked: Asked, page: { before: number; most: number }): Candidate[] => search()(asked, page)
@@ -163,7 +157,7 @@ function prepareSearch(db: Db) {
   return db.transaction(({ words, match, literals, ...filter }: Asked, page: { before: number; most: number }) => {
     const { project, session = null, saidBy = null, sinceMs = null } = filter
     const bound = { ...page, project, session, saidBy, sinceMs }
-    const asWords = wordsExpression(words, match)
+    const asWords = words.length === 0 ? [] : [words.map(phraseOf).join(match === 'all' ? ' AND ' : ' OR ')]
     const rough = expression(asWords, literals.map(withoutShortEnd), termsWith)
     if (rough === 'nothing') return []
     if (rough !== 'anything') {
@@ -191,11 +185,6 @@ function termsIn(blocks: Iterable<string>, part: string, most: number): string[]
 }
 
 type Question = { match: string } | 'anything' | 'nothing'
-
-function wordsExpression(words: readonly Demand[], match: Asked['match']): string[] {
-  const asked = words.filter(({ phrase }) => phrase.length > 0).map(phraseOf)
-  return asked.length === 0 ? [] : [asked.join(match === 'all' ? ' AND ' : ' OR ')]
-}
 
 function expression(
   asWords: readonly string[],
@@ -241,10 +230,7 @@ const PART_CHARS = PIECE_CHARS / 2
 
 type Run = { kind: 'word' | 'pairs'; text: string; from: number; to: number }
 
-/**
- * What a text that holds the literal must have: `phrase`, tokens one after the other, of which the last may be the
- * beginning of one; `within`, a part of some token. A literal of punctuation alone asks for nothing.
- */
+/** What a text must have: the tokens of `phrase` in a row, the last perhaps only begun, and a token with `within` in it. */
 export type Demand = { phrase: string[]; lastIs: 'whole' | 'beginning'; within?: string }
 
 export function tokensOf(text: string): string[] {
@@ -284,10 +270,7 @@ function demandOfRuns(runs: Run[], end: number): Demand {
   return { phrase: [...runs.slice(0, -1).flatMap(tokensOfRun), head(last.text)], lastIs: 'beginning' }
 }
 
-/**
- * Letters without case, width and accents; a space for what is no letter and no digit. Each character by itself, whatever
- * stands beside it: only then are the tokens of a part of a text known from the part alone, and no literal is missed.
- */
+/** Without case, width and accents. Character by character: a part of a text must give the same tokens as in the whole. */
 function fold(text: string): string {
   return text.replace(FOLDABLE, foldCharacter).toLowerCase()
 }
@@ -304,10 +287,9 @@ function foldCharacter(character: string): string {
 }
 
 function runsOf(folded: string): Run[] {
-  const runs: Run[] = []
-  for (const { 0: text, 1: unspaced, index } of folded.matchAll(RUNS))
-    runs.push({ kind: unspaced === undefined ? 'word' : 'pairs', text, from: index, to: index + text.length })
-  return runs
+  return Array.from(folded.matchAll(RUNS), ({ 0: text, 1: unspaced, index }) => {
+    return { kind: unspaced === undefined ? 'word' : 'pairs', text, from: index, to: index + text.length }
+  })
 }
 
 function tokensOfRun({ kind, text }: Run): string[] {

@@ -78,15 +78,10 @@ function openLines() {
   }
 }
 
-/** Without `subAgent`: the conversation of the session, or of the sub-agent whose transcript it is. */
-export type Of = { subAgent?: string; session?: Session }
-
-/**
- * In the order of arrival. The newest message is where the conversation stands; from there each parent is followed. A parent
- * that is not there is taken to have been the message before, because lines get lost; a circle ends the walk.
- */
-export function liveChain(facts: readonly Fact[], of: Of = {}): Message[] {
+/** From the newest message up through its parents. A lost parent counts as the message before; a circle ends the walk. */
+export function liveChain(facts: readonly Fact[], of: { subAgent?: string; session?: Session } = {}): Message[] {
   const { session, all } = arrived(facts, of.session ?? {})
+  // The transcript of a sub-agent is its own conversation.
   const whose = of.subAgent ?? session.subAgent
   const messages = all.filter(({ subAgent }) => subAgent === whose)
   const places = new Map<string, number>()
@@ -133,10 +128,7 @@ function forget(all: Message[], places: Map<string, number>, from: number): void
   for (const { id } of all.splice(from)) if (id !== undefined) places.delete(id)
 }
 
-/**
- * One answer may be several lines, one under the other, and each result hangs on the line of its call: the way up from the
- * last result misses the calls beside it, and their results.
- */
+/** An answer may be a chain of lines with a result beside each: the way up from the last result misses the others. */
 function addAnswers(messages: readonly Message[], live: Set<number>): void {
   const answers = new Set<string>()
   for (const place of live) answers.add(messages[place]?.answerId ?? '')

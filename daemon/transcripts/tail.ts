@@ -8,10 +8,7 @@ import type { Clock } from '../platform/clock.ts'
 
 export type Slice = Read | Refused
 
-/**
- * `rewritten`: begun anew, in a new generation; lines that were delivered before come again.
- * `cursor`: the very one that was given when the file was not touched.
- */
+/** `rewritten`: begun anew, lines come again. `cursor`: the very one that was given when the file was not touched. */
 export type Read = {
   changed: 'appended' | 'rewritten' | 'none'
   lines: Line[]
@@ -218,10 +215,7 @@ export function lookOf(stats: BigIntStats, nowMs: number): Look {
   }
 }
 
-/**
- * `same`: not touched since. `other`: what was read is gone. `unsure`: the fingerprints decide; also when only the device
- * differs, because network and layered file systems are numbered anew with every mount.
- */
+/** `unsure`: the fingerprints decide. Network and layered file systems get another device number with every mount. */
 export function compare(cursor: Cursor, look: Look): 'same' | 'unsure' | 'other' {
   if (cursor.inode !== look.inode || cursor.scanned > look.sizeBytes) return 'other'
   if (cursor.device !== look.device) return 'unsure'
@@ -281,7 +275,7 @@ export function takeLines(bytes: Buffer, at: number, found: Found, capBytes: num
   for (let from = 0; from < whole.length && found.bytes < capBytes; from = next) {
     next = whole.indexOf(LF, from) + 1
     found.bytes += next - from
-    const begin = at + from === 0 ? markLength(whole) : from
+    const begin = at + from === 0 && whole.subarray(0, MARK.length).equals(MARK) ? MARK.length : from
     const end = next - 2 >= begin && whole[next - 2] === CR ? next - 2 : next - 1
     if (end <= begin) continue
     const line = whole.subarray(begin, end)
@@ -291,10 +285,6 @@ export function takeLines(bytes: Buffer, at: number, found: Found, capBytes: num
     else found.lines.push({ ...place, text: line.toString('utf8') })
   }
   return at + next
-}
-
-function markLength(bytes: Buffer): number {
-  return bytes.subarray(0, MARK.length).equals(MARK) ? MARK.length : 0
 }
 
 const MOST_BYTES = 1_000_000

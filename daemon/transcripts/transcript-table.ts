@@ -28,10 +28,7 @@ export type MessageStep = {
 
 export type Step = MessageStep | Rewound
 
-export type Slice = {
-  harness: string
-  root: string
-  path: string
+export type Slice = Source & {
   bornAt: number
   /** `anew`: the file was rewritten; what does not come again is gone. `again`: the same, from its beginning. */
   begun: 'on' | 'anew' | 'again'
@@ -304,7 +301,8 @@ function createSessionRows(db: Db) {
     return put.get(row) as number
   }
 
-  let last: Last | undefined
+  /** `from` and `to`: times of the messages since it was written. */
+  let last: { session: SessionRow; row: number; from: number | undefined; to: number | undefined } | undefined
   const flush = () => {
     if (last?.from !== undefined) write(last.session, last.from)
     if (last?.to !== undefined && last.to !== last.from) write(last.session, last.to)
@@ -333,8 +331,6 @@ function createSessionRows(db: Db) {
     setFork: ([session, origin]: readonly [session: number, origin: string]) => void fork.run(origin, session),
   }
 }
-
-type Last = { session: SessionRow; row: number; from: number | undefined; to: number | undefined }
 
 export function isSame(one: SessionRow, other: SessionRow): boolean {
   return one === other || (Object.keys(one) as (keyof SessionRow)[]).every((key) => one[key] === other[key])

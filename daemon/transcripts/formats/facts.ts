@@ -139,7 +139,7 @@ export function compacted(at: number | undefined, trigger?: unknown): Compacted 
   return present<Compacted>({ kind: 'compacted', trigger: known, at })
 }
 
-/** The type is shown to the user: never a message that stands in its place. */
+/** Never a message that stands in the place of a type. */
 export function unknownFact(type: unknown, group = ''): Fact {
   const name = text(type)
   return { kind: 'unknown', type: `${group}${/^[\w.:/-]{1,64}$/.test(name) ? name : 'nameless'}` }
