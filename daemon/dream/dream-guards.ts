@@ -3,10 +3,11 @@
  * stay when a memory is purged. Pure.
  */
 import { parseTopic, updateTopic } from '../memory/topic-file.ts'
-import { isDoubtful, shareOf, type Words, wordsIn } from './duplicates.ts'
+import { isDoubtful, shareOf, type WordSet, type Words, wordsIn } from './duplicates.ts'
 
 /** The texts of memories by file. */
 export type Texts = Map<string, string>
+type Entries = readonly (readonly [string, string])[]
 
 export function changedAmong(before: Texts, after: Texts): [string, string][] {
   return [...after].filter(([file, text]) => before.get(file) !== text)
@@ -56,7 +57,7 @@ function lostAmong(before: Texts, after: Texts, words: Words): string[] {
   })
 }
 
-function bodyWords(text: string, words: ReadonlySet<string>): ReadonlySet<string> {
+function bodyWords(text: string, words: WordSet): WordSet {
   const { name = '', description = '', body } = parseTopic(text)
   const told = new Set([name, description].flatMap(wordsIn))
   const own = new Set(wordsIn(body).filter((word) => !told.has(word)))
@@ -69,11 +70,7 @@ function leftOf(before: Texts, after: Texts, words: Words): number {
   return isSame ? 1 : shareOf(allIn(before), allIn(after))
 }
 
-export function foundIn(
-  words: ReadonlySet<string>,
-  known: ReadonlyMap<string, ReadonlySet<string>>,
-  except: string,
-): string | undefined {
+export function foundIn(words: WordSet, known: ReadonlyMap<string, WordSet>, except: string): string | undefined {
   let best: { file: string; share: number } | undefined
   for (const [file, others] of known) {
     if (file === except) continue
@@ -121,15 +118,10 @@ export function marked(before: Texts, drafted: Texts, heard: string, words: Word
 }
 
 /** Whether a text has new content that stands in a doubtful memory, and in no trusted one. */
-function createCopies(
-  doubtful: readonly [string, string][],
-  trusted: readonly [string, string][],
-  known: ReadonlySet<string>,
-  words: Words,
-) {
+function createCopies(doubtful: Entries, trusted: Entries, known: WordSet, words: Words) {
   const sources = doubtful.map(([, text]) => words.of(text))
-  const isFrom = (line: ReadonlySet<string>, source: ReadonlySet<string>) => shareOf(line, source) >= LINE_AT_LEAST
-  const isSaid = (line: ReadonlySet<string>) => trusted.some(([, text]) => isFrom(line, words.of(text)))
+  const isFrom = (line: WordSet, source: WordSet) => shareOf(line, source) >= LINE_AT_LEAST
+  const isSaid = (line: WordSet) => trusted.some(([, text]) => isFrom(line, words.of(text)))
   return (text: string, old: string): boolean => {
     const own = words.of(old)
     const added = new Set([...words.of(text)].filter((word) => !own.has(word)))
@@ -137,7 +129,7 @@ function createCopies(
       const only = new Set([...source].filter((word) => !known.has(word)))
       return only.size >= LINE_WORDS && shareOf(only, added) >= TAKEN_AT_LEAST
     })
-    const isCopied = (line: ReadonlySet<string>) => sources.some((source) => isFrom(line, source)) && !isSaid(line)
+    const isCopied = (line: WordSet) => sources.some((source) => isFrom(line, source)) && !isSaid(line)
     return isTaken || addedLines(text, old).some(isCopied)
   }
 }

@@ -68,11 +68,8 @@ export function whyDenied(denials: number): string | undefined {
 }
 
 /** Names nothing: a notice stays when a memory is purged. */
-export function noticeOf(
-  settled: Settled,
-  { created, merged, updated, removed, index }: Counts,
-  { usd, calls }: Spent,
-): string {
+export function noticeOf(settled: Settled, counts: Counts, { usd, calls }: Spent): string {
+  const { created, merged, updated, removed, index } = counts
   const numbers = Object.entries({ created, merged, updated, removed })
     .filter(([, count]) => count > 0)
     .map(([what, count]) => `${count} ${what}`)

@@ -6,6 +6,8 @@ import { normaliseValue } from '../memory/tombstones.ts'
 import { parseTopic, type Topic } from '../memory/topic-file.ts'
 import { parseFrontMatter } from '../platform/front-matter.ts'
 
+export type WordSet = ReadonlySet<string>
+
 /** `file` may go: `into` says all of it. */
 export type Merge = { file: string; into: string }
 
@@ -21,17 +23,13 @@ type Known = {
 }
 
 /** `about`: the words of name and description. `others`: other keys of the front matter. */
-type Front = { about: readonly string[]; words: ReadonlySet<string>; others: ReadonlyMap<string, string> }
+type Front = { about: readonly string[]; words: WordSet; others: ReadonlyMap<string, string> }
 
 const LEAST_WORDS = 3
 /** Keys that do not tell memories apart; `metadata` is a harness's own. */
 const COMMON = new Set(['name', 'description', 'type', 'trust', 'metadata'])
 
-export function findDuplicates(
-  texts: ReadonlyMap<string, string>,
-  most: number,
-  mayGo: (file: string) => boolean,
-): Merge[] {
+export function findDuplicates(texts: Map<string, string>, most: number, mayGo: (file: string) => boolean): Merge[] {
   const known = [...texts].map(([file, text]) => knownOf(file, text)).sort(betterFirst)
   // By their keys: comparing each with each would be too slow for thousands.
   const kept = new Map<string, Known[]>()
@@ -112,9 +110,8 @@ function frontOf(text: string, { name = '', description = '' }: Topic): Front {
 }
 
 const SMALL = new Set(
-  'a an the is are was were be been to of in on at for and or that this these those it its with by as we you i our your my please also'.split(
-    ' ',
-  ),
+  `a an the is are was were be been to of in on at for and or that this these those it its with by as we you i our your my
+  please also`.split(/\s+/),
 )
 const LEAST_RARE = 2
 const HAN = /\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}/u
@@ -174,8 +171,8 @@ export type Words = ReturnType<typeof createWords>
 
 /** The words of memories, each text split once: a directory may have thousands, and they are needed again and again. */
 export function createWords(texts: readonly string[]) {
-  const known = new Map<string, ReadonlySet<string>>()
-  const of = (text: string): ReadonlySet<string> => {
+  const known = new Map<string, WordSet>()
+  const of = (text: string): WordSet => {
     const words = known.get(text) ?? topicWords(text)
     known.set(text, words)
     return words
@@ -190,7 +187,7 @@ export function createWords(texts: readonly string[]) {
   return {
     of,
     /** Words that few memories have: only those show that two share content. All words of one that has none. */
-    rare: (text: string): ReadonlySet<string> => {
+    rare: (text: string): WordSet => {
       // Counted on first use: most dreams remove nothing.
       times ??= count()
       const counts = times
@@ -202,7 +199,7 @@ export function createWords(texts: readonly string[]) {
 }
 
 /** From 0 to 1; 1 for no words. */
-export function shareOf(words: ReadonlySet<string>, within: ReadonlySet<string>): number {
+export function shareOf(words: WordSet, within: WordSet): number {
   if (words.size === 0) return 1
   return [...words].filter((word) => within.has(word)).length / words.size
 }

@@ -33,13 +33,7 @@ export type Looks = {
 /** The numbers of one gate; `why`: it was closed. */
 type Passed = DreamCheck['gates'][number]
 
-export type Verdict = {
-  trigger: Trigger
-  gate: GateName | undefined
-  why: string | undefined
-  gates: Passed[]
-  lastMs: number | undefined
-}
+export type Verdict = ReturnType<typeof walkGates>
 
 type Asked = { trigger: Trigger; limits: Limits; nowMs: number; goOn?: 'at-closed' | undefined }
 
@@ -53,7 +47,7 @@ const ORDER: readonly GateName[] = ['enabled', 'time', 'throttle', 'sessions', '
 const SKIPS: readonly GateName[] = ['time', 'throttle', 'sessions']
 
 /** With `goOn` closed gates do not end the check. */
-export function walkGates(looks: Looks, { trigger, limits, nowMs, goOn }: Asked): Verdict {
+export function walkGates(looks: Looks, { trigger, limits, nowMs, goOn }: Asked) {
   const isDue = trigger === 'person' || trigger === 'nightly'
   const gates: Passed[] = []
   let lastMs: number | undefined

@@ -150,11 +150,7 @@ const NO_REPAIRS: Counts['repairs'] = { dangling: 0, duplicate: 0, orphan: 0, lo
 const LONG_CHARS = Math.round((POINTER_CHARS * 4) / 3)
 
 /** Dangling and repeated pointers go, missing ones are added, long lines are cut. Everything else stays. */
-function repairIndex(
-  index: string,
-  texts: Texts,
-  exists: (file: string) => boolean,
-): { index: string; repairs: Counts['repairs'] } {
+function repairIndex(index: string, texts: Texts, exists: (file: string) => boolean) {
   const repairs = { ...NO_REPAIRS }
   const seen = new Set<string>()
   const lines = splitLines(index).flatMap((line) => {

@@ -171,12 +171,10 @@ export function localStamp(ms: number, minutesEast = -new Date(ms).getTimezoneOf
 }
 
 type Call = { name: string; input: string }
+/** `cwd`: where relative paths begin. */
+type Place = { cwd: string; home: string }
 
-export async function hasWrite(
-  part: readonly MessageRow[],
-  dir: string,
-  at: { cwd: string; home: string },
-): Promise<boolean> {
+export async function hasWrite(part: readonly MessageRow[], dir: string, at: Place): Promise<boolean> {
   for await (const [, { toolCalls }] of readMessages(part.filter((message) => message.toolCalls > 0)))
     if (toolCalls.some((call) => writesInto(dir, call, at))) return true
   return false
@@ -190,8 +188,8 @@ const PATHS = ['file_path', 'filePath', 'path', 'absolute_path', 'notebook_path'
 /** A patch names its files in lines of its own, also when it is given to a shell. */
 const PATCHED = /^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$/gm
 
-/** `cwd`: where relative paths begin. Reads names and links, no contents. */
-export function writesInto(dir: string, call: Call, { cwd, home }: { cwd: string; home: string }): boolean {
+/** Reads names and links, no contents. */
+export function writesInto(dir: string, call: Call, { cwd, home }: Place): boolean {
   const folders = [dir, real(dir)]
   return pathsIn(call).some((path) => {
     const whole = resolve(cwd, path.replace(/^~(?=\/)/, home))

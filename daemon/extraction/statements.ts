@@ -10,15 +10,7 @@ import { doubts, messageDoubts, taskStart, taskStartChinese } from './rules/doub
 import { english } from './rules/english-cues.ts'
 import { partWords } from './session-words.ts'
 
-export type Statement = {
-  type: MemoryType
-  name: string
-  description: string
-  body: string
-  quote: string
-  weight: number
-  cues: string[]
-}
+export type Statement = ReturnType<typeof statement>
 
 /** Weights are sums of tenths: a little less than 1 is 1. */
 const ENOUGH = 0.95
@@ -153,7 +145,7 @@ function follows(previous: Judged, each: Judged): boolean {
   return previous.remedyFollows || /\b(?:those|them|they)\b/i.test(each.heard)
 }
 
-function statement(run: readonly Judged[], atIso: string): Statement {
+function statement(run: readonly Judged[], atIso: string) {
   const { type } = run.reduce((best, each) => (each.weight > best.weight ? each : best))
   const said = run.map((each) => each.said)
   // Dated as one text: "the Tuesday after" refers to the sentence before.

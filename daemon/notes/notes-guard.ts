@@ -9,9 +9,7 @@ const CAP_KEPT_TOKENS = 4 * CAP_SECTION_TOKENS
 
 const CUT = '[… the rest is left out: this section is too long …]'
 
-type Long = { title: string; tokens: number }
-
-export function tooLong(template: Template, text: string): { sections: Long[]; whole: number | undefined } {
+export function tooLong(template: Template, text: string) {
   const bodies = bodiesOf(template, text)
   const sections = template.flatMap(({ title }, n) => {
     const tokens = tokensIn(sectionText(template, bodies, n))
@@ -182,9 +180,7 @@ function fencedIn(lines: readonly string[], isSection: (at: number) => boolean):
   return fenced
 }
 
-type Marks = { headings: Set<number>; abouts: Set<number>; all: Set<number> }
-
-function marksIn(lines: readonly string[], isFenced: readonly boolean[], known: Known): Marks {
+function marksIn(lines: readonly string[], isFenced: readonly boolean[], known: Known) {
   const headings = new Set<number>()
   const abouts = new Set<number>()
   const lower = new Set<number>()

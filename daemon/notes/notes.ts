@@ -227,10 +227,7 @@ function isConversation({ by }: MessageRow): boolean {
 }
 
 /** What the model is not told: older than its transcript, or said in the session this one was forked from. */
-function untoldOf(
-  { prefix, names }: Pick<SessionPrefix, 'prefix' | 'names'>,
-  part: readonly MessageRow[],
-): readonly MessageRow[] {
+function untoldOf({ prefix, names }: SessionPrefix, part: readonly MessageRow[]): readonly MessageRow[] {
   if (prefix.kind === 'harness') return []
   const told = new Set(names.values())
   const first = part.findIndex(({ uid }) => told.has(uid))

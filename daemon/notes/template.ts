@@ -113,15 +113,13 @@ export function joined(template: Template, bodies: readonly string[]): string {
     .join('\n')
 }
 
-export type Custom = { template: Template; prompt: string | undefined; problems: string[] }
-
 const FOLDER = join('session-memory', 'config')
 /** Half of the cap of notes. */
 const CAP_TEMPLATE_BYTES = 24_000
 const CAP_PROMPT_BYTES = 64_000
 
 /** Read for every update. What cannot be used is reported, and the default is used. */
-export function readCustom(claudeDir: string): Custom {
+export function readCustom(claudeDir: string) {
   const templateFile = join(claudeDir, FOLDER, 'template.md')
   const promptFile = join(claudeDir, FOLDER, 'prompt.md')
   const problems: string[] = []

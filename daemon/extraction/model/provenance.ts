@@ -21,7 +21,7 @@ import {
 } from './compared-words.ts'
 import { emptyVoice, pairsIn, type Spoken, type Voices } from './voices.ts'
 
-export type Wish = {
+type Wish = {
   file: string
   before: Memory | undefined
   after: Memory | null
@@ -58,12 +58,7 @@ export function rule({ file, before, after, cited, isDoubted }: Wish, voices: Vo
   return { trust: 'untrusted' }
 }
 
-function doubtIn(
-  before: Memory | undefined,
-  after: Memory,
-  said: readonly string[],
-  voices: Voices,
-): string | undefined {
+function doubtIn(before: Memory | undefined, after: Memory, said: readonly string[], voices: Voices) {
   // Becoming the person's word, all of it has to be theirs.
   const isRaised =
     before !== undefined && before.type !== after.type && after.type !== 'project' && after.type !== 'reference'
@@ -203,18 +198,15 @@ function keptBecause(before: Memory, after: Memory | null, said: readonly string
   const need = Math.min(Math.max(SHARED, half), most.size)
   const isSaid = said.some((text) => {
     const shared = [...formsIn(text)].filter((word) => most.has(word))
-    return shared.length >= need && clausesOf(text).some((clause) => ENDING.test(clause) && sharesAny(clause, most))
+    // The ending must be in the same clause as what ends: a request for work may stand beside it.
+    const clauses = plainText(text).split(/[.!?;,\n。！？；，]|\b(?:and|but|then)\b/)
+    return shared.length >= need && clauses.some((clause) => ENDING.test(clause) && sharesAny(clause, most))
   })
   return isSaid ? undefined : 'the person did not say that it no longer holds'
 }
 
 function textOf({ name, description, body }: Memory): string {
   return `${name}\n${description}\n${body}`
-}
-
-/** The ending must be in the same clause as what ends: a request for work may stand beside it. */
-function clausesOf(text: string): string[] {
-  return plainText(text).split(/[.!?;,\n。！？；，]|\b(?:and|but|then)\b/)
 }
 
 function sharesAny(text: string, words: ReadonlySet<string>): boolean {
