@@ -91,7 +91,7 @@ export function createDreamLock({ stateDir, clock }: Core, dreams: Dreams) {
     try {
       written = inPlace(dir, () => (before ? overwrite(dir, before, pid) : create(dir, pid)))
     } catch (error) {
-      // The file may be half-written.
+      // The file may be half-written: restore it now, not after the next start.
       attempt(() => settle(noted, note))
       throw error
     }

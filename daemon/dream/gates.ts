@@ -116,7 +116,7 @@ function throttleGate(looks: Looks, { limits: { scanMinutes }, nowMs, goOn }: Om
   return { facts: { ...facts, scanMinutes, ...failed?.facts }, why: failed?.why ?? counted }
 }
 
-/** Failures cost as much again: the wait doubles each time. */
+/** A dream that fails again costs as much again, so the wait doubles with each failure. */
 function leftAlone({ times, lastMs, usd }: ReturnType<Looks['failures']>, nowMs: number) {
   const sinceMinutes = (nowMs - lastMs) / MINUTE_MS
   const doubled = Math.min(FAILED_MINUTES * 2 ** (times - 1), MOST_FAILED_MINUTES)

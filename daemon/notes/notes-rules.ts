@@ -264,7 +264,7 @@ const NO_ERROR =
 const LOOKED_LINES = 2_000
 const MOST_ERRORS = 3
 
-/** Not of tools that show files: those may contain any error message. */
+/** Only shell output is searched: files that other tools show may contain any error message. */
 export function errorsIn(result: string, ofShell: boolean): string[] {
   const text = result.trim()
   if (!ofShell) {

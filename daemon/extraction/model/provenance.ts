@@ -59,7 +59,7 @@ export function rule({ file, before, after, cited, isDoubted }: Wish, voices: Vo
 }
 
 function doubtIn(before: Memory | undefined, after: Memory, said: readonly string[], voices: Voices) {
-  // Becoming the person's word, all of it has to be theirs.
+  // What becomes the person's word must be theirs from beginning to end.
   const isRaised =
     before !== undefined && before.type !== after.type && after.type !== 'project' && after.type !== 'reference'
   if (!before || isRaised) return firstDoubt(unitsOf(after), voices)
@@ -69,7 +69,7 @@ function doubtIn(before: Memory | undefined, after: Memory, said: readonly strin
   const neutral = neutralOf(before.text)
   const doubt = firstDoubt(added, voices, neutral)
   if (doubt !== undefined) return doubt
-  // Nothing to compare with what was said: then the small words count.
+  // These have no other words to compare with what was said, so their small words are compared.
   const small = added.filter((unit) => doubtOf(unit, SILENT, neutral) === undefined)
   return smallWordsSaid(before, small, said) ? undefined : 'the words that come in are not theirs'
 }
@@ -89,7 +89,7 @@ export function ruleLine(type: Memory['type'], text: string, cited: readonly Spo
 const RUN = 6
 const RUN_FOREIGN = 2
 
-/** What stood there before need not be said again. */
+/** The memory before the change: its words need not be said again. */
 type Neutral = ReturnType<typeof neutralOf>
 
 function neutralOf(text: string) {
@@ -180,7 +180,7 @@ const POSITIVE = ['always', 'must', 'only', '必须', '总是', '始终']
 const MODALS =
   /\b(?:never|not|no|nor|without|avoid|stop|always|must|only|cannot|\w+n't|dont)\b|禁止|必须|总是|始终|不|别|勿|没/g
 
-/** Losing a larger share of a memory takes a word of the person. */
+/** A change may drop a larger share of a memory only if the person said so. */
 const MOST_GONE = 1 / 3
 const SHARED = 2
 
