@@ -13,12 +13,14 @@ export type MakeContext = (env?: NodeJS.ProcessEnv) => Context
 const harnesses = ['claude-code', 'codex', 'gemini', 'pi', 'mcp'] as const
 const jobStates: readonly JobState[] = ['queued', 'running', 'waiting', 'done', 'failed', 'killed']
 
-/** One command with its description and, in its help, examples. */
-export function declare(parent: Command, usage: string, description: string, ...examples: string[]): Command {
-  const command = parent.command(usage).description(description)
-  if (examples.length === 0) return command
-  return command.addHelpText('after', ['\nExamples:', ...examples.map((line) => `  ${line}`)].join('\n'))
-}
+/** Adds a command with its description and, in its help, examples. */
+export const declaring =
+  (parent: Command) =>
+  (usage: string, description: string, ...examples: string[]): Command => {
+    const command = parent.command(usage).description(description)
+    if (examples.length === 0) return command
+    return command.addHelpText('after', ['\nExamples:', ...examples.map((line) => `  ${line}`)].join('\n'))
+  }
 
 /** The action of a command: the function that `load` imports is called with the context, and with what commander parsed. */
 export const runner =
@@ -35,36 +37,32 @@ export function wholeNumber(text: string): number {
 }
 
 export function addDaemonCommands(program: Command, context: MakeContext): void {
+  const command = declaring(program)
   const run = runner(context)
-  declare(
-    program,
-    'serve',
-    'run the daemon in the foreground',
-    'memoryd serve          Ctrl-C stops it in order',
-  ).action(async () => void (await import('../../daemon/main.ts')))
-  declare(
-    program,
+  command('serve', 'run the daemon in the foreground', 'memoryd serve          Ctrl-C stops it in order').action(
+    async () => void (await import('../../daemon/main.ts')),
+  )
+  command(
     'start',
     'start the daemon in the background and wait until it answers',
     'memoryd start',
     'memoryd start --json | jq -r .socket',
   ).action(run(async () => (await import('./daemon.ts')).start))
-  declare(program, 'stop', 'stop the daemon and wait until it is gone', 'memoryd stop').action(
+  command('stop', 'stop the daemon and wait until it is gone', 'memoryd stop').action(
     run(async () => (await import('./daemon.ts')).stop),
   )
-  declare(program, 'restart', 'stop it if it runs, then start it', 'memoryd restart        after an upgrade').action(
+  command('restart', 'stop it if it runs, then start it', 'memoryd restart        after an upgrade').action(
     run(async () => (await import('./daemon.ts')).restart),
   )
-  declare(program, 'status', 'how the daemon is doing', 'memoryd status', 'memoryd status --json | jq .reasons').action(
+  command('status', 'how the daemon is doing', 'memoryd status', 'memoryd status --json | jq .reasons').action(
     run(async () => (await import('./status.ts')).status),
   )
-  declare(program, 'logs', "show the daemon's log", 'memoryd logs -n 200 --level warn', 'memoryd logs -f --json')
+  command('logs', "show the daemon's log", 'memoryd logs -n 200 --level warn', 'memoryd logs -f --json')
     .option('-f, --follow', 'keep showing what is added')
     .option('-n, --lines <count>', 'how many lines to begin with', wholeNumber, 50)
     .addOption(new Option('--level <level>', 'leave out what is less important').choices(Object.keys(logLevels)))
     .action(run(async () => (await import('./status.ts')).logs))
-  declare(
-    program,
+  command(
     'doctor',
     'find out what is wrong and what to do about it',
     'memoryd doctor',
@@ -72,8 +70,7 @@ export function addDaemonCommands(program: Command, context: MakeContext): void 
   )
     .option('--restore [backup]', 'put a backup of history.db in place (the newest sound one); stop the daemon first')
     .action(run(async () => (await import('./doctor.ts')).doctor))
-  declare(
-    program,
+  command(
     'cost',
     'what models have cost, and how much of it a cache has saved',
     'memoryd cost',
@@ -83,8 +80,7 @@ export function addDaemonCommands(program: Command, context: MakeContext): void 
     .addOption(new Option('--by <what>', 'one line for each').choices(['day', 'project', 'job']).default('day'))
     .option('--days <count>', 'how many days back, today included', wholeNumber, 30)
     .action(run(async () => (await import('./status.ts')).cost))
-  declare(
-    program,
+  command(
     'compact <session>',
     'print the summary that a session would get; it goes on as it is',
     'memoryd compact 1f0c',
@@ -95,8 +91,7 @@ export function addDaemonCommands(program: Command, context: MakeContext): void 
     .option('--instructions <text>', 'what the summary should look to')
     .action(run(async () => (await import('./sessions.ts')).compact))
   for (const to of ['pause', 'resume'] as const)
-    declare(
-      program,
+    command(
       to,
       to === 'pause' ? 'stop capturing and recalling' : 'capture and recall again',
       `memoryd ${to}`,
@@ -107,10 +102,10 @@ export function addDaemonCommands(program: Command, context: MakeContext): void 
 }
 
 export function addJobCommands(program: Command, context: MakeContext): void {
+  const command = declaring(program)
   const run = runner(context)
   const loadJobs = () => import('./jobs.ts')
-  const jobs = declare(
-    program,
+  const jobs = command(
     'jobs',
     'what the daemon has to do, does and did by itself',
     'memoryd jobs                       the newest, with what they wait for or failed of',
@@ -126,13 +121,15 @@ export function addJobCommands(program: Command, context: MakeContext): void {
     .addOption(new Option('--state <state>', 'only those').choices(jobStates))
     .option('-n, --lines <count>', 'how many', wholeNumber, 20)
     .action(run(async () => (await loadJobs()).listJobs))
-  declare(jobs, 'show <id>', 'one job with what came of it').action(run(async () => (await loadJobs()).showJob))
-  declare(jobs, 'watch', 'what happens to jobs, as it happens').action(run(async () => (await loadJobs()).watchJobs))
-  declare(jobs, 'kill <id>', 'stop a job, or keep it from starting').action(run(async () => (await loadJobs()).killJob))
-  declare(jobs, 'retry <id>', 'try a job again now').action(run(async () => (await loadJobs()).retryJob))
+  const job = declaring(jobs)
+  job('show <id>', 'one job with what came of it').action(run(async () => (await loadJobs()).showJob))
+  job('watch', 'what happens to jobs, as it happens').action(run(async () => (await loadJobs()).watchJobs))
+  job('kill <id>', 'stop a job, or keep it from starting').action(run(async () => (await loadJobs()).killJob))
+  job('retry <id>', 'try a job again now').action(run(async () => (await loadJobs()).retryJob))
 }
 
 export function addHarnessCommands(program: Command, context: MakeContext): void {
+  const command = declaring(program)
   const harness = () => new Argument('<harness>', 'which one').choices(harnesses)
   const action =
     (ofHarness: 'connectHarness' | 'disconnectHarness', ofMcp: 'showMcp' | 'forgetMcp') =>
@@ -143,8 +140,7 @@ export function addHarnessCommands(program: Command, context: MakeContext): void
         program.error('error: mcp takes no options: it changes nothing, and only tells what to type')
       return connect[ofMcp](context())
     }
-  declare(
-    program,
+  command(
     'connect',
     'put hooks into the settings of a coding agent, so that it remembers',
     'memoryd connect claude-code',
@@ -161,8 +157,7 @@ export function addHarnessCommands(program: Command, context: MakeContext): void
       '\nEverything else in the settings stays as it is, comments too; disconnect takes out only what connect put in.',
     )
     .action(action('connectHarness', 'showMcp'))
-  declare(
-    program,
+  command(
     'disconnect',
     'take our hooks out of the settings of a coding agent again',
     'memoryd disconnect claude-code',
@@ -172,8 +167,7 @@ export function addHarnessCommands(program: Command, context: MakeContext): void
     .option('--project [folder]', 'those of this project')
     .option('--dry-run', 'show what would be changed, and change nothing')
     .action(action('disconnectHarness', 'forgetMcp'))
-  declare(
-    program,
+  command(
     'hook <harness>',
     'answer a hook: what a harness says on standard input goes to the daemon, the answer is printed',
     `echo '{"hook_event_name":"SessionStart","session_id":"s","cwd":"'"$PWD"'"}' | memoryd hook codex`,
@@ -194,10 +188,10 @@ export function addHarnessCommands(program: Command, context: MakeContext): void
 }
 
 export function addMachineCommands(program: Command, context: MakeContext): void {
+  const command = declaring(program)
   const run = runner(context)
   const loadService = () => import('./service/service-commands.ts')
-  declare(
-    program,
+  command(
     'dream',
     'put the memories of this project in order now, and show what came of it',
     'memoryd dream                  starts one, waits for its end',
@@ -211,8 +205,7 @@ export function addMachineCommands(program: Command, context: MakeContext): void
     )
     .addOption(new Option('--last', 'only show what came of the last one').conflicts(['watch', 'explain']))
     .action(run(async () => (await import('./dream.ts')).dream))
-  declare(
-    program,
+  command(
     'mcp',
     'serve the memory of a project to an MCP client, over standard input and output',
     'claude mcp add memoryd -- memoryd mcp',
@@ -221,25 +214,23 @@ export function addMachineCommands(program: Command, context: MakeContext): void
     .option('--project <folder>', 'another project than that of this folder')
     .option('--no-autostart', 'do not start the daemon when it is away')
     .action(run(async () => (await import('./mcp.ts')).mcp))
-  const service = declare(
-    program,
-    'service',
-    'run memoryd as a service of yours (systemd or launchd)',
-    'memoryd service install',
-    'memoryd service status --json',
-    'memoryd service uninstall',
+  const service = declaring(
+    command(
+      'service',
+      'run memoryd as a service of yours (systemd or launchd)',
+      'memoryd service install',
+      'memoryd service status --json',
+      'memoryd service uninstall',
+    ),
   )
-  declare(service, 'install', 'write the service files and enable them').action(
+  service('install', 'write the service files and enable them').action(
     run(async () => (await loadService()).installService),
   )
-  declare(service, 'uninstall', 'disable the service and remove its files').action(
+  service('uninstall', 'disable the service and remove its files').action(
     run(async () => (await loadService()).uninstallService),
   )
-  declare(service, 'status', 'whether it is installed and running').action(
-    run(async () => (await loadService()).serviceStatus),
-  )
-  declare(
-    program,
+  service('status', 'whether it is installed and running').action(run(async () => (await loadService()).serviceStatus))
+  command(
     'demo',
     'a tour of a few seconds in a temporary home: nothing of yours is touched, nothing is left behind',
     'memoryd demo',
@@ -247,8 +238,7 @@ export function addMachineCommands(program: Command, context: MakeContext): void
     // A broken set-up of the user does not matter here.
     (await import('./demo/demo.ts')).demo(context({ HOME: tmpdir(), MEMORYD_SOCKET: undefined })),
   )
-  declare(
-    program,
+  command(
     'uninstall',
     'remove service, hooks and, if you agree, state; memories stay',
     'memoryd uninstall              asks about the state folder',

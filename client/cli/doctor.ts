@@ -30,7 +30,7 @@ export async function doctor(context: Context, options: { restore?: string | tru
     ]),
     verdict(bad, odd),
   ])
-  process.exitCode = bad === 0 ? exitCodes.ok : exitCodes.failed
+  if (bad > 0) process.exitCode = exitCodes.failed
 }
 
 function verdict(bad: number, odd: number): string {

@@ -185,16 +185,14 @@ export function gateLines(answer: Extract<DreamBegun, { started: false }>): stri
   const { gate, why, gates, lastCheck } = answer
   return [
     gate === undefined ? 'one would start now' : `none would start now: ${why}`,
-    ...columns(
-      gates.map((each) => [each.gate, `${each.why === undefined ? 'open  ' : 'closed'}  ${factsOf(each.facts)}`]),
-    ),
+    ...columns(gates.map((each) => [each.gate, gateLine(each)])),
     ...(lastCheck
       ? [`last looked at ${stamp(lastCheck.at)}, ${TRIGGERS[lastCheck.trigger]}: ${lastCheck.gate ?? 'all open'}`]
       : []),
   ]
 }
 
-function factsOf(facts: Record<string, string | number>): string {
+function gateLine({ facts, why }: { facts: Record<string, string | number>; why?: string | undefined }): string {
   const words = Object.entries(facts).map(([name, value]) => `${name} ${value}`)
-  return words.join(', ')
+  return `${why === undefined ? 'open  ' : 'closed'}  ${words.join(', ')}`
 }

@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { MemoryError } from '../../schema/errors.ts'
 import type { MemoryType } from '../../schema/memory.ts'
 import type { HarnessName } from '../../schema/session.ts'
-import { declare, type MakeContext, runner, wholeNumber } from './commands.ts'
+import { declaring, type MakeContext, runner, wholeNumber } from './commands.ts'
 import type { Where } from './memories.ts'
 
 const harnesses: readonly HarnessName[] = ['claude-code', 'codex', 'gemini', 'pi', 'generic']
@@ -14,13 +14,14 @@ const types: readonly MemoryType[] = ['user', 'feedback', 'project', 'reference'
 type ImportOptions = Where & { project?: string; memories?: string; harness?: HarnessName }
 
 export function addMemoryCommands(program: Command, context: MakeContext): void {
+  const command = declaring(program)
   const run = runner(context)
   /** One about a project: its options have `cwd`, the folder of `--project` or the current one. */
   const inProject = (usage: string, description: string, ...examples: string[]) =>
-    declare(program, usage, description, ...examples)
+    command(usage, description, ...examples)
       .option('--project <folder>', 'another project than that of this folder')
-      .hook('preAction', (command) => {
-        command.setOptionValue('cwd', resolve(command.opts<{ project?: string }>().project ?? '.'))
+      .hook('preAction', (running) => {
+        running.setOptionValue('cwd', resolve(running.opts<{ project?: string }>().project ?? '.'))
       })
   const typeOption = () => new Option('--type <type>', 'the kind of memory').choices(types)
   const memories = () => import('./memories.ts')
@@ -189,8 +190,7 @@ gone on with by doing it again. Memories come with their rejections, and nothing
       const wanted = { dir: resolve(folder ?? '.'), ...(harness && { harness }) }
       return (await transfer()).importTranscripts(context(), wanted)
     })
-  declare(
-    program,
+  command(
     'move <old-root> <new-root>',
     'let memories follow a project that was moved to where there are none yet',
     'mv ~/app ~/work/app && memoryd move ~/app ~/work/app',

@@ -1,7 +1,8 @@
 /** The commands about sessions: search, notes, compact, recall and why --session. */
 import pc from 'picocolors'
-import type { Contract } from '../../schema/contract.ts'
 import { MemoryError } from '../../schema/errors.ts'
+import type { RecallAnswer as Answer } from '../../schema/recall.ts'
+import type { Found, SessionNotes } from '../../schema/session.ts'
 import type { StrictClient } from '../client.ts'
 import { asked, asUser, type Context, inOneLine } from './context.ts'
 
@@ -14,21 +15,14 @@ export async function search(context: Context, words: string[], { cwd, lines }: 
     if (found.items.length === 0) return ['no message in the sessions of this project says that']
     return found.items.flatMap((item, n) => [
       ...(n === 0 ? [] : ['']),
-      `${paint.bold(item.role)}  ${timeOf(item.at)}  ${paint.dim(`${item.harness} session ${item.sessionId}`)}`,
+      `${paint.bold(item.role)}  ${item.at?.slice(0, 16).replace('T', ' ') ?? 'at some time'}  ${paint.dim(`${item.harness} session ${item.sessionId}`)}`,
       `  ${marked(item, paint.yellow)}`,
     ])
   })
 }
 
-function timeOf(at: string | null): string {
-  return at === null ? 'at some time' : at.slice(0, 16).replace('T', ' ')
-}
-
 /** The snippet may be what a program printed: its colours are not shown. */
-function marked(
-  { snippet, hits }: Contract['search']['answer']['items'][number],
-  mark: (text: string) => string,
-): string {
+function marked({ snippet, hits }: Found, mark: (text: string) => string): string {
   let from = 0
   const parts = hits.flatMap((hit) => {
     const before = plain(snippet.slice(from, hit.from))
@@ -67,7 +61,7 @@ async function newest(client: StrictClient, { cwd, harness }: NotesOptions): Pro
   })
 }
 
-function writtenWhen({ updatedAt = '', source, updatingSince }: Contract['sessionNotes']['answer']): string {
+function writtenWhen({ updatedAt = '', source, updatingSince }: SessionNotes): string {
   const by = source === 'model' ? 'by a model' : 'by rules, without a model'
   const now = updatingSince === undefined ? '' : '; they are being written anew'
   return `(written ${updatedAt.slice(0, 16).replace('T', ' ')} ${by}${now})`
@@ -93,7 +87,7 @@ export async function compact(context: Context, id: string, options: CompactOpti
   })
   const paint = pc.createColors(context.print.colour === 'on')
   context.print.result(done, () => [
-    ...done.summary.split('\n').map((line) => line.replaceAll('\u001b', '\ufffd')),
+    ...plain(done.summary).split('\n'),
     '',
     paint.dim(
       `${strategies[done.strategy]}; about ${done.tokensBefore} tokens become ${done.tokensAfter}, ${done.kept} messages stay as they are`,
@@ -109,8 +103,6 @@ type RecallOptions = {
   harness: string
   explain?: boolean
 }
-
-type Answer = Contract['recall']['answer']
 
 const MOST = 5
 const reasons: Record<NonNullable<Answer['skipped']>, string> = {

@@ -2,12 +2,11 @@
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import pc from 'picocolors'
 import { MemoryError } from '../../schema/errors.ts'
+import type { CostList } from '../../schema/job.ts'
 import { formatLogLine, LOG_FILES, logLevelOf, logLevels } from '../../schema/log-line.ts'
-import type { StrictClient } from '../client.ts'
+import type { Status } from '../../schema/process.ts'
 import { asked, asUser, type Context, columns, harmless, inOneLine } from './context.ts'
 import { modeLine } from './daemon.ts'
-
-type Status = Awaited<ReturnType<StrictClient['status']>>
 
 export async function status({ connect, places, print, self, typed }: Context): Promise<void> {
   const client = connect({ socket: places.socketPath, strict: true })
@@ -52,8 +51,7 @@ function harnessesLine(harnesses: Status['harnesses']): string | undefined {
 }
 
 function jobsLine({ queued, waiting, running, failed }: Status['jobs']): string {
-  const given = failed > 0 ? `, ${failed} given up` : ''
-  return `${running} running, ${queued} queued, ${waiting} waiting${given}`
+  return `${running} running, ${queued} queued, ${waiting} waiting${failed > 0 ? `, ${failed} given up` : ''}`
 }
 
 function budgetLine({ usd, capUsd, tokens, capTokens }: Status['budget']): string {
@@ -69,8 +67,7 @@ function skippedLine(skipped: Record<string, number>): string {
 
 type CostOptions = { by?: 'day' | 'project' | 'job'; days?: number }
 
-type Cost = Awaited<ReturnType<StrictClient['cost']>>
-type Item = Cost['items'][number]
+type Item = CostList['items'][number]
 
 const BAR_CHARACTERS = 24
 
@@ -153,13 +150,10 @@ export function logs({ places, print, self }: Context, { follow, lines, level }:
   else closeSync(fd)
 }
 
+type Open = { fd: number; offset: number }
+
 /** Holds the file open, so that what was written to it before it was rotated away is shown as well. */
-function logFollower(
-  file: string,
-  rotated: string[],
-  begin: { fd: number; offset: number },
-  show: (lines: string[]) => void,
-): () => void {
+function logFollower(file: string, rotated: string[], begin: Open, show: (lines: string[]) => void): () => void {
   let open = begin
   let torn = ''
   const drain = () => {
@@ -180,11 +174,9 @@ function logFollower(
     const fd = openIfThere(next ?? file)
     if (fd === undefined) return 'stayed'
     // Rotated once more meanwhile: the names stand for other files by now, and the next look finds out.
-    if (place >= 0 && inodeOf(rotated[place] ?? '') !== own) {
-      closeSync(fd)
-      return 'stayed'
-    }
-    closeSync(open.fd)
+    const isStale = place >= 0 && inodeOf(rotated[place] ?? '') !== own
+    closeSync(isStale ? fd : open.fd)
+    if (isStale) return 'stayed'
     open = { fd, offset: 0 }
     drain()
     return 'moved'

@@ -2,12 +2,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pc from 'picocolors'
-import type { Contract } from '../../../schema/contract.ts'
+import type { Event } from '../../../schema/event.ts'
 import { passOn } from '../../hooks/pass-on.ts'
 import { type Context, harmless, type Print } from '../context.ts'
 import { openStage, type Stage, sessions } from './stage.ts'
-
-type Event = Contract['events']['answer']
 
 /** Even on a busy machine: after that something is broken. */
 const PATIENCE_MS = 15_000
@@ -65,11 +63,9 @@ async function walk(stage: Stage, screen: Screen): Promise<void> {
   screen.chapter('The right one comes back with the prompt it fits')
   for (const prompt of ['How do I deploy the shop?', 'What is the capital of France?']) {
     screen.say(`> ${prompt}`)
-    const input = [
-      Buffer.from(JSON.stringify({ hook_event_name: 'UserPromptSubmit', session_id: 'demo', cwd, prompt })),
-    ]
-    const hook = { harness: 'claude-code', socket, env: {}, deadlineMs: PATIENCE_MS }
-    const printed = await passOn({ ...hook, input: ReadableStream.from(input) })
+    const said = JSON.stringify({ hook_event_name: 'UserPromptSubmit', session_id: 'demo', cwd, prompt })
+    const input = ReadableStream.from([Buffer.from(said)])
+    const printed = await passOn({ harness: 'claude-code', socket, env: {}, input, deadlineMs: PATIENCE_MS })
     if (printed === '') screen.dim('nothing fits, so the agent is told nothing')
     else screen.quote(contextIn(printed), 6)
   }

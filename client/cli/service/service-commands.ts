@@ -52,17 +52,18 @@ function requireService(context: Context): Service {
 const OURS =
   /^(index\.db|history\.db|daemon\.lock|daemon\.json|memoryd\.sock)|^(logs|backups|corrupt|sessions|tool-results|connections)$/
 
-/** `state`: delete the state folder or not; asks where not given. */
+/** `state`: delete the state folder or not; asks where not given, and keeps it where there is no terminal to ask at. */
 export async function uninstall(context: Context, { state }: { state?: boolean }): Promise<void> {
+  const { stateDir, configFile } = context.places
   const service = findService(context)
   const hadService = service?.installed() ?? false
   if (hadService) service?.uninstall()
   const { disconnectAll } = await import('../connect/connect.ts')
   const { files, failed } = disconnectAll(context)
   await endDaemon(context)
-  const deleteState = state ?? (await ask(context))
-  if (deleteState) removeState(context.places.stateDir)
-  const { stateDir, configFile } = context.places
+  const question = `Also delete ${stateDir}, with the history that undo needs?`
+  const deleteState = state ?? (existsSync(stateDir) && (await confirm(question)) === 'yes')
+  if (deleteState) removeState(stateDir)
   context.print.result({ service: hadService, hooks: files, failed, state: deleteState }, () => [
     hadService ? 'removed the service' : 'there was no service',
     ...files.map((file) => `took our hooks out of ${file}`),
@@ -70,11 +71,6 @@ export async function uninstall(context: Context, { state }: { state?: boolean }
     deleteState ? `deleted ${stateDir}` : `kept ${stateDir} (journal and backups); delete it with --state`,
     `left alone: your memories, and ${configFile}`,
   ])
-}
-
-async function ask({ places }: Context): Promise<boolean> {
-  if (!existsSync(places.stateDir)) return false
-  return (await confirm(`Also delete ${places.stateDir}, with the history that undo needs?`)) === 'yes'
 }
 
 function removeState(folder: string): void {
