@@ -38,6 +38,7 @@ export type Client = Answers<undefined> & Files & Common
 /** Methods throw when the daemon is away, slow or broken. */
 export type StrictClient = Answers<never> & Files & Common
 
+const FAULTS_OF_THE_DAEMON: readonly string[] = ['UNREACHABLE', 'SETUP', 'PROTOCOL', 'INTERNAL', 'DEGRADED']
 /** A call that waits this long gets its own connection. */
 const LONG_MS = 1_000
 
@@ -60,7 +61,7 @@ export function createClient(
       if (!(error instanceof MemoryError)) throw error
       reached = isHttpCode(error.code) && error.code !== 'PROTOCOL'
       lastError = error
-      if (strict || !isDaemonsFault(error)) throw error
+      if (strict || !FAULTS_OF_THE_DAEMON.includes(error.code)) throw error
       return undefined
     }
   }
@@ -199,10 +200,6 @@ function within(ms: number, work: Promise<boolean>): Promise<boolean> {
     const timer = setTimeout(() => resolve(false), ms)
     void work.then(resolve).finally(() => clearTimeout(timer))
   })
-}
-
-function isDaemonsFault({ code }: MemoryError): boolean {
-  return ['UNREACHABLE', 'SETUP', 'PROTOCOL', 'INTERNAL', 'DEGRADED'].includes(code)
 }
 
 export type Autostart = { command: readonly [string, ...string[]] }

@@ -75,16 +75,16 @@ export function createFit(calls: Answers<undefined>) {
     }
 
     let measured = await look()
-    if (measured && 'resultLimits' in measured && isLower(measured.resultLimits, limits)) {
+    if (measured && 'resultLimits' in measured) {
+      const before = limits
       limits = measured.resultLimits
-      measured = await look()
+      if (limits.chars < before.chars || limits.charsPerMessage < before.charsPerMessage) measured = await look()
     }
     if (!measured) return told()
     if ('step' in measured) {
       did.push(measured)
       return told()
     }
-    limits = measured.resultLimits
     const { autoCompact } = measured.thresholds
     let { tokens } = measured
     if (!measured.states.warning && tokens < autoCompact) return told({ tokens })
@@ -118,10 +118,6 @@ export function createFit(calls: Answers<undefined>) {
 function refusalOf(error: unknown): FitStep & { step: 'refused' } {
   if (!(error instanceof MemoryError) || !['CONFLICT', 'TOO_LARGE'].includes(error.code)) throw error
   return { step: 'refused', reason: error.reason ?? error.code, message: error.message }
-}
-
-function isLower(told: ResultLimits, known: ResultLimits): boolean {
-  return told.chars < known.chars || told.charsPerMessage < known.charsPerMessage
 }
 
 type Wire = Record<string, unknown>[]

@@ -20,7 +20,6 @@ export type Exchange = {
 }
 
 export type Transport = ReturnType<typeof createTransport>
-type Answer = { status: number; text: string }
 
 // An import of node:http would load undici, too: 15 ms more until a hook, a command or the MCP server answers.
 const { Agent, request } = process.getBuiltinModule('node:http')
@@ -90,7 +89,7 @@ export function createTransport(locate: () => string, told: Record<string, strin
     })
   }
 
-  const send = (exchange: Exchange): Promise<Answer> =>
+  const send = (exchange: Exchange) =>
     limited(exchange, async (socketPath, ended) => {
       const once = async () => readWhole(await begin(exchange, socketPath, ended), socketPath)
       try {
@@ -134,7 +133,7 @@ async function* noting<T>(source: AsyncIterable<T>, onError: (error: unknown) =>
   }
 }
 
-export async function readWhole(response: IncomingMessage, socketPath: string): Promise<Answer> {
+export async function readWhole(response: IncomingMessage, socketPath: string) {
   const chunks: Buffer[] = []
   try {
     for await (const chunk of response) chunks.push(chunk as Buffer)

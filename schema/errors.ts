@@ -33,19 +33,14 @@ export type ErrorBody = {
   error: { code: HttpCode; message: string; hint?: string; reason?: string } & Record<string, unknown>
 }
 
-type Details = {
-  hint?: string | undefined
-  reason?: string | undefined
-  /** What some refusals add, so that the caller need not ask again. */
-  details?: Record<string, unknown> | undefined
-  cause?: unknown
-}
+type Details = Partial<Pick<MemoryError, 'hint' | 'reason' | 'details' | 'cause'>>
 
 export class MemoryError extends Error {
   readonly code: ErrorCode
   readonly hint: string | undefined
   readonly reason: string | undefined
-  readonly details: Details['details']
+  /** What some refusals add, so that the caller need not ask again. */
+  readonly details: Record<string, unknown> | undefined
 
   constructor(code: ErrorCode, message: string, { hint, reason, details, cause }: Details = {}) {
     super(message, cause === undefined ? undefined : { cause })

@@ -15,21 +15,19 @@ export type Context = {
   print: Print
 }
 
-export type Print = {
-  /** With `--json` the data, otherwise the lines for people. */
-  result(data: unknown, lines: () => string[]): void
-  colour: 'on' | 'off'
-  form: 'text' | 'json'
-}
+export type Print = ReturnType<typeof createPrint>
 
-export function createPrint(write: (text: string) => void, form: { json: boolean; colour: 'on' | 'off' }): Print {
+type Form = { json: boolean; colour: 'on' | 'off' }
+
+export function createPrint(write: (text: string) => void, { json, colour }: Form) {
   return {
-    result: (data, lines) => {
-      const harmlessLines = () => lines().map((line) => harmless(line, form.colour))
-      write(`${form.json ? JSON.stringify(data) : harmlessLines().join('\n')}\n`)
+    /** With `--json` the data, otherwise the lines for people. */
+    result: (data: unknown, lines: () => string[]): void => {
+      const text = () => lines().map((line) => harmless(line, colour))
+      write(`${json ? JSON.stringify(data) : text().join('\n')}\n`)
     },
-    colour: form.colour,
-    form: form.json ? 'json' : 'text',
+    colour,
+    form: json ? ('json' as const) : ('text' as const),
   }
 }
 

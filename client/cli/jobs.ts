@@ -25,7 +25,11 @@ const actOnJob = (act: 'job' | 'killJob' | 'retryJob') => async (context: Contex
       ['of', key],
       ['attempts', String(attempts)],
       ['up to', watermark],
-      ...rest.map(([name, value]): [string, string] => [words(name), String(value)]),
+      // `startedAt` is shown as `started at`.
+      ...rest.map(([name, value]): [string, string] => [
+        name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`),
+        String(value),
+      ]),
       ...(result === undefined ? [] : [['result', JSON.stringify(result)] as [string, string]]),
     ]),
   ])
@@ -63,9 +67,4 @@ function painted({ print }: Context, state: JobState): string {
   const colours = { running: paint.cyan, waiting: paint.yellow, done: paint.green, failed: paint.red } as const
   const text = state.padEnd(7)
   return state in colours ? colours[state as keyof typeof colours](text) : text
-}
-
-/** `startedAt` → `started at` */
-function words(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 }

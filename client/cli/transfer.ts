@@ -7,6 +7,7 @@ import { syncPath } from '../../daemon/platform/files.ts'
 import type { Contract } from '../../schema/contract.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { ImportProgress as Progress } from '../../schema/session.ts'
+import type { ExportLine } from '../../schema/transfer.ts'
 import type { StrictClient } from '../client.ts'
 import { asUser, type Context, count, harmless } from './context.ts'
 import type { Where } from './memories.ts'
@@ -15,7 +16,7 @@ import type { Where } from './memories.ts'
 const PATIENCE_MS = 3_600_000
 
 type Write = (bytes: Uint8Array) => Promise<void>
-type End = { files: number; tombstones: number; left: { file: string; reason: string }[] }
+type End = ExportLine & { kind: 'end' }
 
 export async function exportMemories(context: Context, { cwd, out }: Where & { out?: string }): Promise<void> {
   const fill = (write: Write) =>
@@ -40,17 +41,13 @@ async function copyToEnd(pieces: AsyncIterable<Uint8Array>, write: Write): Promi
     const text = Buffer.concat([last, piece])
     last = text.subarray(text.lastIndexOf('\n', -2) + 1)
   }
-  const end = parseLine(last.toString())
-  if (end?.kind === 'end') return end
-  throw new MemoryError('UNREACHABLE', 'the export broke off half way', { hint: 'run it again' })
-}
-
-function parseLine(line: string): (End & { kind?: string }) | undefined {
   try {
-    return JSON.parse(line)
+    const end = JSON.parse(last.toString()) as End
+    if (end.kind === 'end') return end
   } catch {
-    return undefined
+    // Half a line: it broke off.
   }
+  throw new MemoryError('UNREACHABLE', 'the export broke off half way', { hint: 'run it again' })
 }
 
 const toStandardOutput: Write = (bytes) =>

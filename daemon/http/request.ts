@@ -17,7 +17,7 @@ import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
 import { JSON_LINES } from '../../schema/route-table.ts'
 import { isDiskError } from '../platform/disk.ts'
 
-export type AnyHandler = (call: Call) => unknown
+export type AnyHandler = (call: ReturnType<typeof callOf>) => unknown
 
 export type RouteFile = { load: () => Promise<RouteGroup>; handlers: Partial<Handlers> }
 
@@ -27,17 +27,8 @@ export const routeFile = <Group extends RouteGroup>(
   handlers: Pick<Handlers, keyof Group & keyof Handlers>,
 ): RouteFile => ({ load, handlers })
 
-export type Call = {
-  params: unknown
-  query: unknown
-  body: unknown
-  lines: AsyncIterable<Uint8Array> | undefined
-  caller: Caller
-  readonly signal: AbortSignal
-}
-
 /** The signal aborts when the caller has hung up, or `drained` does; most handlers never ask for it. */
-export function callOf(route: Route, request: FastifyRequest, response: ServerResponse, drained: AbortSignal): Call {
+export function callOf(route: Route, request: FastifyRequest, response: ServerResponse, drained: AbortSignal) {
   // fastify does not read the body of a GET.
   if (!route.body && request.body === undefined && Number(request.headers['content-length'] ?? 0) > 0)
     throw new MemoryError('BAD_REQUEST', 'body: this route takes none')
@@ -48,7 +39,7 @@ export function callOf(route: Route, request: FastifyRequest, response: ServerRe
     body: route.upload ? undefined : parseInput(route.body, request.body, 'body'),
     lines: route.upload ? uploadedLines(request.body) : undefined,
     caller: callerOf(request.headers),
-    get signal() {
+    get signal(): AbortSignal {
       signal ??= AbortSignal.any([goneSignal(response), drained])
       return signal
     },
