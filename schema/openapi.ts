@@ -53,10 +53,7 @@ function contentOf(form: keyof typeof mediaTypes, schema: z.ZodType, io: 'input'
 
 function parameters(place: 'path' | 'query', shape: z.ZodObject | undefined): Json[] {
   if (!shape) return []
-  const { properties = {}, required = [] } = jsonSchema(shape, 'input') as {
-    properties?: Record<string, Json>
-    required?: string[]
-  }
+  const { properties = {}, required = [] } = z.toJSONSchema(shape, { io: 'input' })
   return Object.entries(properties).map(([name, schema]) => ({
     name,
     in: place,

@@ -5,19 +5,10 @@ import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { ACTOR_HEADER, type Caller, decodeVariables, ENV_HEADER, isActor } from '../../schema/caller.ts'
 import type { Handlers, Route, RouteGroup } from '../../schema/contract.ts'
-import {
-  type ErrorBody,
-  type HttpCode,
-  httpStatus,
-  isHttpCode,
-  MemoryError,
-  universalCodes,
-} from '../../schema/errors.ts'
+import { type HttpCode, httpStatus, isHttpCode, MemoryError, universalCodes } from '../../schema/errors.ts'
 import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
 import { JSON_LINES } from '../../schema/route-table.ts'
 import { isDiskError } from '../platform/disk.ts'
-
-export type AnyHandler = (call: ReturnType<typeof callOf>) => unknown
 
 export type RouteFile = { load: () => Promise<RouteGroup>; handlers: Partial<Handlers> }
 
@@ -108,10 +99,9 @@ export function onlyUser({ actor }: Caller): void {
     })
 }
 
-type Failure = { status: number; body: ErrorBody; unexpected: boolean }
 type Known = { declared: readonly HttpCode[]; takes: 'JSON' | 'JSON lines'; ref: string }
 
-export function toFailure(error: unknown, { declared, takes, ref }: Known): Failure {
+export function toFailure(error: unknown, { declared, takes, ref }: Known) {
   const { code, message, statusCode = 500 } = error as { code?: string; message: string; statusCode?: number }
   // A code that the route does not declare is a mistake of ours, not an answer.
   if (error instanceof MemoryError && isHttpCode(error.code) && [...universalCodes, ...declared].includes(error.code))
@@ -133,7 +123,7 @@ export function failure(
   code: HttpCode,
   message: string,
   { hint, reason, details }: Pick<Partial<MemoryError>, 'hint' | 'reason' | 'details'> = {},
-): Failure {
+) {
   const body = { error: { ...details, code, message, ...(hint && { hint }), ...(reason && { reason }) } }
   return { status: httpStatus[code], body, unexpected: false }
 }

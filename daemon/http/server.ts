@@ -13,16 +13,9 @@ import type { Events } from '../platform/events.ts'
 import { message } from '../platform/files.ts'
 import { undoOf } from '../platform/if-lost.ts'
 import { answerOddities, bindServer, createStop, endWithBadRequest } from './listen.ts'
-import {
-  type AnyHandler,
-  callOf,
-  failure,
-  parseInput,
-  protocolHeaders,
-  protocolProblem,
-  type RouteFile,
-  toFailure,
-} from './request.ts'
+import { callOf, failure, parseInput, protocolHeaders, protocolProblem, type RouteFile, toFailure } from './request.ts'
+
+type AnyHandler = (call: ReturnType<typeof callOf>) => unknown
 
 const LONGEST_PARAM = 2_048
 /** The variables of a caller: a long text and three paths, each character of which may take six bytes there. */

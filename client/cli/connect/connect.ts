@@ -10,14 +10,7 @@ import { addHooks, boundFor, type Events, hasHooks, Misshapen, removeHooks, spli
 import { JsoncError } from './jsonc.ts'
 import { lineDiff } from './line-diff.ts'
 import { piExtension } from './pi-extension.ts'
-import {
-  deepestFolder,
-  readSettings,
-  removeSettings,
-  replaceSettings,
-  type SettingsFile,
-  sweepBeside,
-} from './settings-file.ts'
+import { deepestFolder, readSettings, removeSettings, replaceSettings, sweepBeside } from './settings-file.ts'
 
 type Harness = 'claude-code' | 'codex' | 'gemini' | 'pi'
 export type ConnectOptions = { project?: string | true; mail?: boolean; dryRun?: boolean }
@@ -127,8 +120,10 @@ function refuseNoFolder(folder: string): void {
   })
 }
 
+type Found = ReturnType<typeof readSettings>
+
 /** As it was before us: undefined if we made the file and no other program wrote to it. */
-function withoutUs({ text, path }: SettingsFile, known?: KnownConnection, target?: Target): string | undefined {
+function withoutUs({ path, text }: Found, known?: KnownConnection, target?: Target): string | undefined {
   if (text === undefined) return undefined
   if (known && known.before !== lost && hashOf(text) === known.hash) return known.before
   if (!path.endsWith('.json')) {

@@ -4,16 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { HOOK_MARK } from '../../../schema/hook.ts'
 import type { Environment } from '../../../schema/rendezvous.ts'
 import { memberOf, type Node, parseJsonc, plain } from './jsonc.ts'
-import {
-  commentsIn,
-  type Inserted,
-  insertLast,
-  type Piece,
-  removeChild,
-  shifted,
-  withoutPieces,
-  withPieces,
-} from './pieces.ts'
+import { commentsIn, insertLast, type Piece, removeChild, shifted, withoutPieces, withPieces } from './pieces.ts'
 
 export type Events = Record<string, { hooks: { command: string }[] }>
 type ObjectNode = Node & { kind: 'object' }
@@ -32,7 +23,7 @@ const OURS = new RegExp(
 /** The text is JSON with comments, but not of the shape of settings. */
 export class Misshapen extends Error {}
 
-export function addHooks(before: string, events: Events): Inserted {
+export function addHooks(before: string, events: Events): { text: string; pieces: Piece[] } {
   let text = orNew(before)
   let pieces: Piece[] = []
   const add = (container: Node, value: unknown, key?: string) => {

@@ -3,8 +3,6 @@ import { type Node, skipBlank } from './jsonc.ts'
 
 /** `at`: where it begins in the text that contains it. */
 export type Piece = { at: number; text: string }
-/** One piece or, around a comment, two. */
-export type Inserted = { text: string; pieces: Piece[] }
 
 type Child = { start: number; end: number }
 
@@ -13,7 +11,8 @@ function childrenOf(container: Node): Child[] {
   return container.kind === 'array' ? container.items : []
 }
 
-export function insertLast(text: string, container: Node, value: unknown, key?: string): Inserted {
+/** Returns one piece or, around a comment, two. */
+export function insertLast(text: string, container: Node, value: unknown, key?: string) {
   const style = styleOf(text)
   const inner = text.slice(container.start + 1, container.end - 1)
   const outer = indentAt(text, container.start)
@@ -26,29 +25,21 @@ export function insertLast(text: string, container: Node, value: unknown, key?: 
   const apart = isOpen ? `${style.eol}${indent}` : /, /.test(inner) ? ' ' : ''
   if (last) {
     const noted = commentAfter(text, last.end)
-    if (noted === undefined || !isOpen) return put(text, [[last.end, `,${apart}${named}`]])
-    const comma = skipBlank(text, last.end)
+    if (noted === undefined || !isOpen) return put(text, [{ at: last.end, text: `,${apart}${named}` }])
+    const next = skipBlank(text, last.end)
     // With a comma after it already, ours comes behind the comment and has one of its own.
-    if (text[comma] === ',' && comma < noted) return put(text, [[noted, `${apart}${named},`]])
-    return put(text, [
-      [last.end, ','],
-      [noted, `${apart}${named}`],
-    ])
+    if (text[next] === ',' && next < noted) return put(text, [{ at: noted, text: `${apart}${named},` }])
+    const comma = { at: last.end, text: ',' }
+    return put(text, [comma, { at: noted + 1, text: `${apart}${named}` }])
   }
-  if (!isOpen) return put(text, [[container.start + 1, named]])
+  if (!isOpen) return put(text, [{ at: container.start + 1, text: named }])
   const at = container.start + 1 + inner.trimEnd().length
   const closing = inner.includes('\n') ? '' : `${style.eol}${outer}`
-  return put(text, [[at, `${apart}${named}${closing}`]])
+  return put(text, [{ at, text: `${apart}${named}${closing}` }])
 }
 
-function put(before: string, pieces: [number, string][]): Inserted {
-  const placed: Piece[] = []
-  let shift = 0
-  for (const [at, text] of pieces) {
-    placed.push({ at: at + shift, text })
-    shift += text.length
-  }
-  return { text: withPieces(before, placed), pieces: placed }
+function put(before: string, pieces: Piece[]) {
+  return { text: withPieces(before, pieces), pieces }
 }
 
 /** In order: each `at` counts the pieces before it. */

@@ -26,7 +26,7 @@ import { MemoryError } from '../../../schema/errors.ts'
 
 type Rights = { mode: number; owner?: { uid: number; gid: number } }
 
-export type SettingsFile = { path: string; text: string | undefined; rights: Rights }
+type SettingsFile = { path: string; text: string | undefined; rights: Rights }
 
 const MAX_BYTES = 5_000_000
 
