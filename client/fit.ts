@@ -46,10 +46,7 @@ export function createFit(calls: Answers<undefined>) {
   let limits: ResultLimits = { chars: 50_000, charsPerMessage: 200_000 }
   // The usage that a session was shortened for: a harness that repeats a failed request must not be shortened twice.
   const spent = new Map<string, string>()
-  return async <M extends AnyMessage>(
-    input: FitInput<M>,
-    { signal, deadlineMs }: CallOptions = {},
-  ): Promise<Fitted<M>> => {
+  return async <M extends AnyMessage>(input: FitInput<M>, options: CallOptions = {}): Promise<Fitted<M>> => {
     const { sessionId, harness, model, betas, cwd = process.cwd(), restore } = input
     const session = { sessionId, harness }
     const name = JSON.stringify(session)
@@ -60,18 +57,18 @@ export function createFit(calls: Answers<undefined>) {
       spent.set(name, JSON.stringify(usage))
       if (spent.size > CAP_SESSIONS) spent.delete(spent.keys().next().value as string)
     }
-    const options = (ms: number): CallOptions => ({ deadlineMs: deadlineMs ?? ms, signal })
+    const within = (ms: number): CallOptions => ({ ...options, deadlineMs: options.deadlineMs ?? ms })
     const did: FitStep[] = []
     let messages = input.messages as unknown as Wire
     const told = (more: Partial<Fitted<M>> = {}): Fitted<M> => ({ messages: messages as unknown as M[], did, ...more })
     const look = async () => {
       const short = await withoutLongResults(messages, limits, (results) =>
         // Results too large for one request stay as they are: a later step may still make the list fit.
-        calls.keepToolResults({ ...session, results }, options(LOOK_MS)).catch((error) => void refusalOf(error)),
+        calls.keepToolResults({ ...session, results }, within(LOOK_MS)).catch((error) => void refusalOf(error)),
       )
       messages = short.messages
       if (short.stored.length > 0) did.push({ step: 'tool-results', stored: short.stored })
-      return calls.measureContext({ model, betas, messages, usage }, options(LOOK_MS)).catch(refusalOf)
+      return calls.measureContext({ model, betas, messages, usage }, within(LOOK_MS)).catch(refusalOf)
     }
 
     let measured = await look()
@@ -89,7 +86,7 @@ export function createFit(calls: Answers<undefined>) {
     let { tokens } = measured
     if (!measured.states.warning && tokens < autoCompact) return told({ tokens })
 
-    const cleared = await calls.microcompact({ ...session, model, betas, messages, usage }, options(LOOK_MS))
+    const cleared = await calls.microcompact({ ...session, model, betas, messages, usage }, within(LOOK_MS))
     if (cleared?.messages) {
       messages = cleared.messages
       tokens = cleared.tokensAfter
@@ -100,7 +97,7 @@ export function createFit(calls: Answers<undefined>) {
     if (tokens < autoCompact) return told({ tokens })
 
     const asked = { ...session, model, betas, cwd, messages, trigger: 'auto' as const, restore }
-    const compacted = await calls.compact(asked, options(COMPACT_MS)).catch(refusalOf)
+    const compacted = await calls.compact(asked, within(COMPACT_MS)).catch(refusalOf)
     if (!compacted) return told({ tokens })
     if ('step' in compacted) {
       did.push(compacted)
@@ -162,10 +159,8 @@ async function withoutLongResults(
 }
 
 /** A result of text that the daemon can keep; a broken list is reported by a later step. */
-function givenOf(
-  { type, tool_use_id: id, content }: Block,
-  tools: ReadonlyMap<unknown, string>,
-): GivenResult | undefined {
+function givenOf(block: Block, tools: ReadonlyMap<unknown, string>): GivenResult | undefined {
+  const { type, tool_use_id: id, content } = block
   if (type !== 'tool_result' || typeof id !== 'string' || id === '' || id.length > ID_CHARS) return undefined
   const isKeepable = typeof content === 'string' || (Array.isArray(content) && content.every(isText))
   if (!isKeepable) return undefined

@@ -90,16 +90,13 @@ export function createTransport(locate: () => string, told: Record<string, strin
   }
 
   const send = (exchange: Exchange) =>
-    limited(exchange, async (socketPath, ended) => {
+    limited(exchange, (socketPath, ended) => {
       const once = async () => readWhole(await begin(exchange, socketPath, ended), socketPath)
-      try {
-        return await once()
-      } catch (error) {
+      return once().catch((error: MemoryError) => {
         // The daemon closed an idle connection at the moment we took it up again: asking twice does no harm.
-        const stale = error instanceof MemoryError && error.reason === 'stale' && exchange.method === 'GET'
-        if (stale && !ended.aborted) return once()
+        if (error.reason === 'stale' && exchange.method === 'GET' && !ended.aborted) return once()
         throw error
-      }
+      })
     })
 
   /** The answer as it arrives; the deadline covers only its beginning. */

@@ -17,15 +17,6 @@ type Json = {
   additionalProperties?: boolean | Json
 }
 
-function declareContract(): string {
-  const entries = Object.entries(routes as Record<string, Route>).map(([name, route]) => {
-    const input = [route.params, route.query, route.body].flatMap((part) => (part ? [printed(part, 'input')] : []))
-    if (route.upload) input.push('{ lines: AsyncIterable<Uint8Array> }')
-    return `  ${name}: { input: ${input.join(' & ') || 'Record<never, never>'}; answer: ${printed(route.answer, 'output')} }`
-  })
-  return `/** Made from the validators; do not edit. */\nexport type Contract = {\n${entries.join('\n')}\n}\n`
-}
-
 function printed(schema: z.ZodType, io: 'input' | 'output'): string {
   return print(z.toJSONSchema(schema, { io }) as Json)
 }
@@ -58,4 +49,10 @@ function printObject({ properties = {}, required = [], additionalProperties }: J
 
 const folder = process.argv[2]
 if (!folder) throw new Error('usage: node schema/declare.ts <folder>')
-writeFileSync(join(folder, 'contract.d.ts'), declareContract())
+const entries = Object.entries(routes as Record<string, Route>).map(([name, route]) => {
+  const input = [route.params, route.query, route.body].flatMap((part) => (part ? [printed(part, 'input')] : []))
+  if (route.upload) input.push('{ lines: AsyncIterable<Uint8Array> }')
+  return `  ${name}: { input: ${input.join(' & ') || 'Record<never, never>'}; answer: ${printed(route.answer, 'output')} }`
+})
+const text = `/** Made from the validators; do not edit. */\nexport type Contract = {\n${entries.join('\n')}\n}\n`
+writeFileSync(join(folder, 'contract.d.ts'), text)

@@ -95,17 +95,18 @@ export const ForgetQuery = z.strictObject({
   purge: flag.describe('Keep nothing of it: not in the journal, not in a backup; only for people, and for good'),
   ifHash: Hash.optional(),
 })
-const Purged = z.object({
-  versions: z.int().describe('Texts that were taken out of the journal'),
-  backups: z.int().describe('Copies of the journal that were deleted; a new backup is made'),
-  deleted: z.array(z.string()).describe('Which: those that held it or could not be read'),
-})
 export const Forgotten = z
   .object({
     changeId: z.string().optional(),
     reviewId: z.string().optional(),
     tombstoneId: z.string().optional(),
-    purged: Purged.optional(),
+    purged: z
+      .object({
+        versions: z.int().describe('Texts that were taken out of the journal'),
+        backups: z.int().describe('Copies of the journal that were deleted; a new backup is made'),
+        deleted: z.array(z.string()).describe('Which: those that held it or could not be read'),
+      })
+      .optional(),
   })
   .describe('What became of a memory that was forgotten')
 export type Forgotten = z.infer<typeof Forgotten>

@@ -20,11 +20,6 @@ const TranscriptRoot = z.object({
     .describe('polling: cannot be watched as a whole, so that only sweeps find what is new'),
 })
 
-const IngestState = z.object({
-  lagBytes: z.int().describe('Of transcripts, still to be read'),
-  skipped: z.record(z.string(), z.int()).describe('Lines that could not be used, by the reason'),
-})
-
 const SwitchRequest = z.strictObject({
   cwd: AbsolutePath.optional().describe('Only this folder and what lies below it; absent: everywhere'),
 })
@@ -76,7 +71,10 @@ export const Status = z
     paused: Paused,
     projects: z.array(Project).describe('Projects with memories'),
     roots: z.array(TranscriptRoot).describe('Where transcripts are looked for'),
-    ingest: IngestState,
+    ingest: z.object({
+      lagBytes: z.int().describe('Of transcripts, still to be read'),
+      skipped: z.record(z.string(), z.int()).describe('Lines that could not be used, by the reason'),
+    }),
     jobs: JobCounts,
     harnesses: z.array(KnownHarness).describe('Programs that can be connected'),
     budget: Budget,

@@ -52,11 +52,9 @@ export function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`
 }
 
-const MOST_ASKED = 999
-
-/** The count that the user asked for, as a query takes it. */
+/** The count that the user asked for, as a query takes it: 1 to 999. */
 export function asked(number: number): string {
-  return String(Math.min(Math.max(number, 1), MOST_ASKED))
+  return String(Math.min(Math.max(number, 1), 999))
 }
 
 /** Calls the daemon as `user`, strictly, for the length of one command. */
@@ -69,7 +67,6 @@ export async function asUser<T>({ connect, places }: Context, act: (client: Stri
   }
 }
 
-/** Asks the user at the terminal; `no-terminal` where there is none. */
 export async function confirm(question: string): Promise<'yes' | 'no' | 'no-terminal'> {
   if (!process.stdin.isTTY || !process.stdout.isTTY) return 'no-terminal'
   const prompt = createInterface({ input: process.stdin, output: process.stdout })

@@ -145,7 +145,6 @@ function readHolder({ places }: Context): Holder | undefined {
   }
 }
 
-/** False where it is gone already. */
 function askToEnd(pid: number): boolean {
   try {
     return process.kill(pid, 'SIGTERM')

@@ -35,9 +35,8 @@ export async function doctor(context: Context, options: { restore?: string | tru
 
 function verdict(bad: number, odd: number): string {
   if (bad > 0) return `${bad} ${bad === 1 ? 'thing is' : 'things are'} wrong`
-  return odd === 0
-    ? 'nothing is wrong'
-    : `nothing is broken; ${odd} ${odd === 1 ? 'thing deserves' : 'things deserve'} a look`
+  if (odd > 0) return `nothing is broken; ${odd} ${odd === 1 ? 'thing deserves' : 'things deserve'} a look`
+  return 'nothing is wrong'
 }
 
 async function restore({ places, print, self }: Context, chosen: string | true): Promise<void> {

@@ -125,10 +125,11 @@ const OUTCOMES: Record<DreamReport['outcome'], string> = {
 export function reportLines(report: DreamReport | undefined, self: string): string[] {
   if (!report) return ['there was no dream here yet']
   const { runId, outcome, why, files, undone } = report
+  const seconds = (Date.parse(report.endedAt) - Date.parse(report.beganAt)) / 1_000
   return [
     `${runId} ${undone ? 'was undone since' : OUTCOMES[outcome]}`,
     ...columns([
-      ['when', `${stamp(report.beganAt)}, for ${seconds(report)}, ${TRIGGERS[report.trigger]}`],
+      ['when', `${stamp(report.beganAt)}, for ${seconds.toFixed(1)} s, ${TRIGGERS[report.trigger]}`],
       ...(why === undefined ? [] : [['why', why] as const]),
       ...(report.created === undefined ? [] : [['memories', changes(report)] as const]),
       ...(report.index ? [['index', sizes(report.index)] as const] : []),
@@ -171,10 +172,6 @@ function modelWords({ mode, turns = 0, denials = 0, spent }: DreamReport): strin
   if (mode === 'rules' || !spent) return 'none: done by rules'
   const denied = denials > 0 ? `, ${denials} denied` : ''
   return `${count(turns, 'turn')}${denied}, ${spentWords(spent)}`
-}
-
-function seconds({ beganAt, endedAt }: DreamReport): string {
-  return `${((Date.parse(endedAt) - Date.parse(beganAt)) / 1_000).toFixed(1)} s`
 }
 
 function stamp(at: string): string {

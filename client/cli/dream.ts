@@ -96,7 +96,6 @@ async function followed(client: StrictClient, cwd: string, screen: Screen): Prom
   }
 }
 
-/** Nothing is shown until the end; Ctrl-C leaves. */
 function quietScreen(): Screen {
   let interrupt = () => {}
   return {

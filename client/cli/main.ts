@@ -1,6 +1,6 @@
 /** The `memoryd` command: parses arguments, runs one command, turns errors into words and an exit code. */
 import { Command, CommanderError } from 'commander'
-import { exitCodeFor, exitCodes, explainError } from '../../schema/errors.ts'
+import { exitCodeFor, exitCodes, explainError, type MemoryError } from '../../schema/errors.ts'
 import { findPlaces, PROTOCOL } from '../../schema/rendezvous.ts'
 import { connect } from '../index.ts'
 import { addDaemonCommands, addHarnessCommands, addJobCommands, addMachineCommands } from './commands.ts'
@@ -65,13 +65,11 @@ try {
   if (error instanceof CommanderError) {
     process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
   } else {
-    const text = isJson() ? asJson(error) : `memoryd: ${harmless(typed(explainError(error)), 'off')}`
+    const { code = 'INTERNAL', message = String(error), hint } = error as Partial<MemoryError>
+    const text = isJson()
+      ? JSON.stringify({ error: { code, message, hint } })
+      : `memoryd: ${harmless(typed(explainError(error)), 'off')}`
     process.stderr.write(`${text}\n`)
     process.exitCode = exitCodeFor(error)
   }
-}
-
-function asJson(error: unknown): string {
-  const { code = 'INTERNAL', message, hint } = error as { code?: string; message?: string; hint?: string }
-  return JSON.stringify({ error: { code, message: message ?? String(error), ...(hint && { hint }) } })
 }

@@ -44,11 +44,8 @@ export async function why(context: Context, file: string, { cwd }: Where): Promi
   ])
 }
 
-export async function history(
-  context: Context,
-  file: string | undefined,
-  { cwd, lines }: Where & { lines: number },
-): Promise<void> {
+export async function history(context: Context, file: string | undefined, options: Where & { lines: number }) {
+  const { cwd, lines } = options
   const limit = asked(lines)
   const { items } = await asUser(context, (client) => client.changes({ cwd, file, limit }))
   context.print.result({ items }, () =>
@@ -61,11 +58,7 @@ export async function history(
   )
 }
 
-export async function remember(
-  context: Context,
-  words: string[],
-  options: Where & { type?: MemoryType },
-): Promise<void> {
+export async function remember(context: Context, words: string[], options: Where & { type?: MemoryType }) {
   const { cwd, type } = options
   const done = await asUser(context, (client) => client.remember({ cwd, text: words.join(' '), type }))
   context.print.result(done, () => [
@@ -134,11 +127,7 @@ export async function undo(context: Context, change: string | undefined, run: st
   context.print.result(done, () => [`undone; take that back with: ${context.self} undo ${back}`])
 }
 
-export async function review(
-  context: Context,
-  decision: 'approve' | 'reject' | undefined,
-  id: string | undefined,
-): Promise<void> {
+export async function review(context: Context, decision?: 'approve' | 'reject', id?: string): Promise<void> {
   if (decision !== undefined && id !== undefined) {
     const done = await asUser(context, (client) => client.decideReview({ id, decision }))
     return context.print.result(done, () => [decision === 'approve' ? 'applied' : 'rejected; it will not come back'])
@@ -166,7 +155,6 @@ export async function edit(context: Context, file: string, { cwd }: Where): Prom
     if (content === memory.content) return context.print.result({ changed: false }, () => ['nothing was changed'])
     const write = { cwd, file, content, ifHash: memory.hash, reason: 'edited' }
     const done = await asUser(context, (client) => client.putMemory(write)).catch((error: unknown) => {
-      // The user's text is kept although another edit came first.
       const kept = join(tmpdir(), `memoryd-${Date.now()}-${basename(file)}`)
       writeFileSync(kept, content, { mode: 0o600 })
       process.stderr.write(`your text is kept in ${kept}\n`)

@@ -129,7 +129,6 @@ type LogsOptions = { follow?: boolean; lines: number; level?: keyof typeof logLe
 
 const LOOK_EVERY_MS = 200
 
-/** The daemon's own log, whether or not the daemon runs. */
 export function logs({ places, print, self }: Context, { follow, lines, level }: LogsOptions): void {
   const file = places.logFile
   if (!existsSync(file))

@@ -45,7 +45,8 @@ export function passOn({ harness, socket, env, input, deadlineMs = DEADLINE_MS }
         [ENV_HEADER]: encodeVariables(env),
       }
       const path = url.replace(':harness', encodeURIComponent(harness))
-      const outgoing = request({ socketPath: socket, agent: false, method, path, headers }, (response) => {
+      const options = { socketPath: socket, agent: false, method, path, headers, signal: over.signal }
+      const outgoing = request(options, (response) => {
         const answer: Buffer[] = []
         response.on('data', (chunk: Buffer) => answer.push(chunk))
         response.on('end', () => end(response.statusCode === 200 ? Buffer.concat(answer).toString() : ''))
@@ -53,7 +54,6 @@ export function passOn({ harness, socket, env, input, deadlineMs = DEADLINE_MS }
         response.on('aborted', giveUp)
       })
       outgoing.on('error', giveUp)
-      over.signal.addEventListener('abort', () => outgoing.destroy())
       outgoing.end(body)
     }
     void ask().catch(giveUp)

@@ -5,13 +5,8 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { StrictClient } from '../client.ts'
 import { errorInWords, tools } from './tools.ts'
 
-type Served = {
-  client: StrictClient
-  /** The project that is meant where a call names none. */
-  cwd: string
-  version: string
-  self: string
-}
+/** `cwd`: the project that is meant where a call names none. `self`: how the user calls memoryd. */
+type Served = { client: StrictClient; cwd: string; version: string; self: string }
 
 const INSTRUCTIONS = `One memory that every coding agent on this machine shares, project by project.
 Ask recall before you begin with something that may have been talked about before. Remember what will matter in later sessions, and forget what turned out wrong.`
@@ -52,13 +47,12 @@ async function asProtocol<T>(answer: Promise<T>, self: string): Promise<T> {
   try {
     return await answer
   } catch (error) {
-    const isTheirs = error instanceof URIError || (error instanceof MemoryError && THEIRS.includes(error.code))
+    const isRefusal = error instanceof MemoryError && ['BAD_REQUEST', 'NOT_FOUND', 'REFUSED'].includes(error.code)
+    const isTheirs = isRefusal || error instanceof URIError
     const code = isTheirs ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError
     throw new ProtocolError(code, errorInWords(error, self))
   }
 }
-
-const THEIRS: readonly MemoryError['code'][] = ['BAD_REQUEST', 'NOT_FOUND', 'REFUSED']
 
 const PREFIX = 'memory:///'
 const MARKDOWN = 'text/markdown'

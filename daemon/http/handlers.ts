@@ -42,14 +42,10 @@ export const memoryRoutes = (core: Core, projects: Projects, memory: Memory, rec
   })
 
 type Forget = { cwd: string; reject?: boolean | undefined; purge?: boolean | undefined; ifHash?: string | undefined }
+type Memories = ReturnType<Memory['ofAgent']>
 
-function forget(
-  memories: ReturnType<Memory['ofAgent']>,
-  purges: Purges,
-  file: string,
-  { cwd, reject = false, purge = false, ifHash }: Forget,
-  caller: Caller,
-) {
+function forget(memories: Memories, purges: Purges, file: string, query: Forget, caller: Caller) {
+  const { cwd, reject = false, purge = false, ifHash } = query
   return purge
     ? purges.purge(memories.dirOf(cwd, caller), caller, file, { reject, ifHash })
     : memories.forget(cwd, caller, file, { reject, ifHash })

@@ -72,7 +72,6 @@ export function disconnectHarness(context: Context, harness: Harness, options: C
   })
 }
 
-/** Every known connection. Returns the files that were changed, and why others could not be. */
 export function disconnectAll(context: Context): { files: string[]; failed: string[] } {
   const connections = createConnections(context.places.stateDir)
   const files: string[] = []
@@ -88,23 +87,19 @@ export function disconnectAll(context: Context): { files: string[]; failed: stri
   return { files, failed }
 }
 
-function disconnectFile(
-  connections: ReturnType<typeof createConnections>,
-  path: string,
-  { dryRun, target }: { dryRun?: boolean; target?: Target },
-) {
+type Connections = ReturnType<typeof createConnections>
+type Leaving = { dryRun?: boolean; target?: Target }
+
+function disconnectFile(connections: Connections, path: string, { dryRun, target }: Leaving) {
   const file = readSettings(path)
   const known = connections.of(path)
   const after = withoutUs(file, known, target)
-  if (!dryRun && after !== file.text) {
-    if (after === undefined) removeSettings(file, known?.folder ?? path)
-    else replaceSettings(file, after)
-  }
-  if (!dryRun) {
-    connections.drop(path)
-    connections.sweep()
-    sweepBeside(path)
-  }
+  if (dryRun) return { before: file.text, after }
+  if (after === undefined && file.text !== undefined) removeSettings(file, known?.folder ?? path)
+  else if (after !== undefined && after !== file.text) replaceSettings(file, after)
+  connections.drop(path)
+  connections.sweep()
+  sweepBeside(path)
   return { before: file.text, after }
 }
 

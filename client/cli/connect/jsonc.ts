@@ -40,8 +40,8 @@ export function skipBlank(text: string, from: number): number {
 
 export function parseJsonc(text: string): Node {
   let at = 0
-  const fail = (what: string): never => {
-    throw new JsoncError(what, text, at)
+  const fail = (what: string, place = at): never => {
+    throw new JsoncError(what, text, place)
   }
   const blank = () => {
     at = skipBlank(text, at)
@@ -58,14 +58,12 @@ export function parseJsonc(text: string): Node {
     try {
       return JSON.parse(text.slice(start, at)) as string
     } catch {
-      at = start
-      return fail('this text is no JSON')
+      return fail('this text is no JSON', start)
     }
   }
 
   const scalar = (): unknown => {
     if (text[at] === '"') return string()
-    const start = at
     WORD.lastIndex = at
     const word = WORD.exec(text)?.[0] ?? ''
     if (word === '') fail('expected a value')
@@ -74,7 +72,6 @@ export function parseJsonc(text: string): Node {
       at += word.length
       return value
     } catch {
-      at = start
       return fail(`${JSON.stringify(word.slice(0, 20))} is no value`)
     }
   }
@@ -114,8 +111,7 @@ export function parseJsonc(text: string): Node {
       listed(']', () => items.push(value(depth + 1)))
       return { kind: 'array', start, end: at, items }
     }
-    const found = scalar()
-    return { kind: 'scalar', start, end: at, value: found }
+    return { kind: 'scalar', start, value: scalar(), end: at }
   }
 
   blank()

@@ -52,11 +52,7 @@ export function readSettings(file: string): SettingsFile {
  * Only if the file is unchanged since it was read. `note` runs once the new text is on the disk and before it takes its place;
  * it returns how to take the note back.
  */
-export function replaceSettings(
-  { path, text: before, rights }: SettingsFile,
-  text: string,
-  note?: () => () => void,
-): void {
+export function replaceSettings({ path, text: before, rights }: SettingsFile, text: string, note?: () => () => void) {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     sweepDrafts(dirname(path))

@@ -7,7 +7,6 @@ import { passOn } from '../../hooks/pass-on.ts'
 import { type Context, harmless, type Print } from '../context.ts'
 import { openStage, type Stage, sessions } from './stage.ts'
 
-/** Even on a busy machine: after that something is broken. */
 const PATIENCE_MS = 15_000
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 

@@ -108,7 +108,7 @@ export const sessions = { monday, tuesday, wednesday }
 
 const LAST = 3
 
-/** Turn `n` as Claude Code writes it: the prompt, a tool call, its result, the answer. */
+/** A turn: the prompt, a tool call, its result, the answer. */
 function claudeRecords({ id, turns }: Session, n: number, cwd: string): object[] {
   const { asks, ran, says } = turns[n] as Turn
   const atMs = Date.now()
@@ -135,7 +135,6 @@ function claudeRecords({ id, turns }: Session, n: number, cwd: string): object[]
   ]
 }
 
-/** Turn `n` as Codex writes it. */
 function codexRecords({ id, turns }: Session, n: number, cwd: string): object[] {
   const { asks, says } = turns[n] as Turn
   const timestamp = new Date().toISOString()
