@@ -1,13 +1,17 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, type TestContext } from 'vitest'
 import { connectAs } from '../support/connect-as.ts'
-import { launch, startDaemon } from '../support/daemon.ts'
+import { launch, startDaemon as startProcess } from '../support/daemon.ts'
 import { statusEvents } from '../support/events.ts'
 import { type Home, makeHome } from '../support/home.ts'
 import { runHook } from '../support/hook-command.ts'
+import { startDaemon } from '../support/in-process.ts'
 import { append, genericRoot, turn, turnEvents } from '../support/transcripts.ts'
+
+/** So often a daemon looks whether a disk that was full can be written again. */
+const PROBE_MS = 5_000
 
 /** A home whose state folder is a small file system of its own. */
 function smallDisk({ skip }: TestContext): Home {
@@ -58,12 +62,18 @@ describe('a disk that is full', () => {
     expect(full).toMatchObject({ state: 'degraded', reasons: [{ code: 'disk' }] })
 
     for await (const event of statusEvents(daemon.client)) {
-      if (event.change === 'connected') rmSync(ballast)
+      if (event.change === 'connected') {
+        rmSync(ballast)
+        daemon.time.pass(PROBE_MS)
+      }
       if (event.state === 'ready') break
     }
     expect(await daemon.client.pause({ cwd: '/after' })).toMatchObject({ all: false })
-    await daemon.kill9()
-    const again = await startDaemon(home)
+    // What a kill at this moment would leave.
+    const killed = makeHome()
+    cpSync(home.places.stateDir, killed.places.stateDir, { recursive: true })
+    chmodSync(killed.places.stateDir, 0o700)
+    const again = await startProcess(killed)
     const { paused, errors } = await again.client.status()
     expect(paused.projects).toEqual([...full.paused.projects, '/after'].sort())
     expect(errors).toEqual([])
@@ -105,7 +115,9 @@ it('a disk that is full keeps no hook waiting, and none says anything but what i
   ])
   expect((await daemon.client.status()).errors).toEqual([])
   rmSync(ballast)
-  await expect.poll(async () => (await prompt()).stdout, { timeout: 20_000 }).toContain('release branch only')
+  daemon.time.pass(PROBE_MS)
+  expect(await daemon.client.status()).toMatchObject({ state: 'ready' })
+  expect((await prompt()).stdout).toContain('release branch only')
 })
 
 it('a disk that is full while transcripts are read is told as such, and what could not be saved is read when there is room', async (context) => {
@@ -120,6 +132,7 @@ it('a disk that is full while transcripts are read is told as such, and what cou
   while ((await daemon.client.status()).ingest.lagBytes !== size) await daemon.client.health()
   expect(await daemon.client.status()).toMatchObject({ state: 'degraded', reasons: [{ code: 'disk' }], errors: [] })
   rmSync(ballast)
+  daemon.time.pass(PROBE_MS)
   await turns.take(1)
   for await (const event of statusEvents(daemon.client)) if (event.state === 'ready') break
   expect(await daemon.client.status()).toMatchObject({ state: 'ready', ingest: { lagBytes: 0 }, errors: [] })
@@ -127,7 +140,7 @@ it('a disk that is full while transcripts are read is told as such, and what cou
 
 it('a disk that is read-only keeps a daemon from starting, in plain words', async (context) => {
   const home = smallDisk(context)
-  await (await startDaemon(home)).stop()
+  await (await startProcess(home)).stop()
   spawnSync('mount', ['-o', 'remount,ro', home.places.stateDir])
   const exit = await launch(home).exited
   expect(exit).toMatchObject({ code: 5, stderr: expect.stringContaining('cannot write to the state folder: EROFS') })
