@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { claudeSession } from '../support/claude-session.ts'
 import { cliMain, memoryd, stopsAfterwards } from '../support/cli.ts'
 import { connectAs } from '../support/connect-as.ts'
-import { makeHome, ownCache } from '../support/home.ts'
+import { type Home, makeHome, ownCache } from '../support/home.ts'
 import { projectRoot } from '../support/sources.ts'
 import { helpOf, linesIn, mentionsIn, pages, scriptsIn } from '../support/told-commands.ts'
 import { memoryDirOf } from '../support/writer.ts'
@@ -128,6 +128,13 @@ function asExpected({ line: typed, code, said }: Ended): boolean {
   return code === 0 || (endless.some(([which]) => which.test(line)) && (code === null || code === 130))
 }
 
+/** Asked once: to ask for the help of every command starts as many processes. */
+let help: ReturnType<typeof helpOf> | undefined
+const helpIn = (home: Home) => {
+  help ??= helpOf((...args) => memoryd(home, ...args))
+  return help
+}
+
 describe('what people are told to type', () => {
   it('works as the README and the docs have it, line by line', async () => {
     const on = await ground()
@@ -147,7 +154,7 @@ describe('what people are told to type', () => {
     const on = await ground()
     const wrong: Ended[] = []
     const done = new Set(pages.flatMap(({ text }) => linesIn(text)).map(bare))
-    const help = await helpOf((...args) => memoryd(on.home, ...args))
+    const help = await helpIn(on.home)
     for (const line of new Set(help.flatMap(({ examples }) => examples))) {
       if (done.has(line)) continue
       await prepare(line, on)
@@ -158,8 +165,7 @@ describe('what people are told to type', () => {
   }, 180_000)
 
   it('is all there is: every command, and nothing that the README names in passing is missing among it', async () => {
-    const home = makeHome()
-    const help = await helpOf((...args) => memoryd(home, ...args))
+    const help = await helpIn(makeHome())
     const lines = [...pages.flatMap(({ text }) => linesIn(text)).map(bare), ...help.flatMap(({ examples }) => examples)]
     const isTyped = (command: string) => lines.some((line) => ` ${line} `.includes(` ${command} `))
     expect(help.filter(({ command }) => !isTyped(command))).toEqual([])
