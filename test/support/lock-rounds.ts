@@ -1,12 +1,15 @@
 /** Processes that contend for the lock of one memory directory: the short count in `npm test`, the full one in `test:long`. */
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { LOCK_FILE } from '../../daemon/dream/dream-lock.ts'
+import { createJournal } from '../../daemon/memory/journal.ts'
 import { makeHome } from './home.ts'
+import { topic } from './memory.ts'
 
 const program = fileURLToPath(new URL('./lock-program.ts', import.meta.url))
 const PROCESSES = 8
@@ -48,6 +51,25 @@ export function lockProgram(how: string, { state, dir }: Pick<Ground, 'state' | 
     return exited
   }
   return { pid: child.pid as number, said, lines, exited, kill }
+}
+
+/** Another program writes over what ours has written, by the simple protocol: its lines all stay, and ours are in the journal. */
+export async function alternate(oursTimes: number, theirsTimes: number): Promise<void> {
+  const ground = lockGround()
+  const memory = join(ground.dir, 'shared.md')
+  writeFileSync(memory, topic('- a line'))
+  const ours = lockProgram('careful', ground, oursTimes)
+  const foreign = lockProgram('foreign', ground, theirsTimes)
+  for (const { exited } of [ours, foreign]) expect(await exited).toEqual({ code: 0, stderr: '' })
+  const lines = readFileSync(memory, 'utf8').split('\n')
+  for (let n = 0; n < theirsTimes; n++) expect(lines).toContain(`- foreign ${n}`)
+  // What they wrote over is in the journal.
+  const store = openDatabases(ground.state, Date.now())
+  const journal = createJournal(store.history)
+  const kept = journal.list({ dir: ground.dir, limit: 999 }).filter(({ op }) => op !== 'refused')
+  store.close()
+  expect(kept.length + ours.lines.length).toBe(oursTimes)
+  expect(kept.length).toBeGreaterThan(0)
 }
 
 /** A process that finds another inside ends with an error. Half of the time there is a lock file already. */
