@@ -5,8 +5,8 @@ import { expect, it } from 'vitest'
 import { createTrace, filesAtRest } from '../support/at-rest.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { type Home, makeHome } from '../support/home.ts'
+import { harnesses, spotNames, transcriptWith } from '../support/transcript-secrets.ts'
 import { append, turn, turnEvents } from '../support/transcripts.ts'
-import { harnesses, spotNames, transcriptWith } from './transcript-secrets.ts'
 
 const PRIVATE = 'nobodyshallreadthisword'
 

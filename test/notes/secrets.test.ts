@@ -6,10 +6,10 @@ import { addGathered, createGathering } from '../../daemon/notes/notes-rules.ts'
 import { blankNotes, DEFAULT_TEMPLATE } from '../../daemon/notes/template.ts'
 import type { MessageRow } from '../../daemon/sessions/message-table.ts'
 import { messagesAt } from '../../daemon/transcripts/digest.ts'
-import { fits, harnesses, spotNames, transcriptWith } from '../faults/transcript-secrets.ts'
 import { makeHome } from '../support/home.ts'
 import { secretSamples } from '../support/secret-samples.ts'
 import { seeded } from '../support/seed.ts'
+import { fits, harnesses, spotNames, transcriptWith } from '../support/transcript-secrets.ts'
 
 const COUNT = 400
 
