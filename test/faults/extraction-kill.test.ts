@@ -1,40 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs'
-import { setTimeout as delay } from 'node:timers/promises'
-import { expect, it } from 'vitest'
-import { claudeSession } from '../support/claude-session.ts'
-import { startDaemon } from '../support/daemon.ts'
-import { makeHome } from '../support/home.ts'
-import { jobEnds } from '../support/job-ends.ts'
-import { seeded } from '../support/seed.ts'
-import { turnEvents } from '../support/transcripts.ts'
+import { it } from 'vitest'
+import { killWhileExtracting } from '../support/extraction-kills.ts'
 
-const ROUNDS = 8
-
-it('killed at any moment around the end of a turn, it saves what was stated exactly once', async () => {
-  const home = makeHome()
-  const session = claudeSession(home)
-  const random = seeded('kill -9 while statements are saved')
-  for (let round = 0; round < ROUNDS; round++) {
-    const daemon = await startDaemon(home)
-    const turns = await turnEvents(daemon.client)
-    session.say(`Please always run check-${round} before you commit, because CI is strict.`)
-    await turns.take(1)
-    // The job begins with the turn's event: kills fall before it, in the middle of it, and after it.
-    await delay(random() * 60)
-    await daemon.kill9()
-  }
-  const { client } = await startDaemon(home)
-  const ends = await jobEnds(client, 'extract')
-  const saved = () =>
-    !existsSync(session.memories) ? [] : readdirSync(session.memories).filter((file) => file !== 'MEMORY.md')
-  session.say('Please always run check-last before you commit, because CI is strict.')
-  while (saved().length <= ROUNDS) await ends.next()
-  const { items } = await client.changes({ cwd: session.cwd, limit: '100' })
-  expect(items.map(({ op, file }) => `${op} ${file}`).sort()).toEqual(saved().map((file) => `create ${file}`))
-  const told = (await client.notices({ id: session.id })).items.flatMap(({ files }) => files)
-  expect(told.sort()).toEqual(saved())
-  // Not even looked at again: what was saved already would be known.
-  const jobs = (await client.jobs({ limit: '100' })).items.filter(({ kind }) => kind === 'extract')
-  const results = await Promise.all(jobs.map(async ({ id }) => (await client.job({ id })).result))
-  expect(results.filter((result) => (result as { known?: number } | undefined)?.known)).toEqual([])
-}, 60_000)
+it('killed at any moment around the end of a turn, it saves what was stated exactly once', () => killWhileExtracting(4))

@@ -1,5 +1,5 @@
 import { it } from 'vitest'
 import { killWhileMailed } from '../support/mail-kills.ts'
 
-it('delivers what 8 agents write 50 times each, in order, through kills of the daemon and of readers', () =>
-  killWhileMailed(50, 32))
+it('delivers what 8 agents write 25 times each, in order, through kills of the daemon and of readers', () =>
+  killWhileMailed(25, 32))
