@@ -20,18 +20,10 @@ export function createMail(core: Core, projects: Projects, sessions: Sessions, m
 
   const answered = (agent: Agent): RegisteredAgent => {
     const { name, session: sessionId, harness, cwd, pid, at } = agent
-    const summary = statusLines.of(name)
     const registeredAt = new Date(at).toISOString()
-    return {
-      name,
-      sessionId,
-      harness,
-      cwd,
-      pid,
-      registeredAt,
-      alive: registry.isAlive(agent),
-      ...(summary && { summary }),
-    }
+    const alive = registry.isAlive(agent)
+    const summary = statusLines.of(name)
+    return { name, sessionId, harness, cwd, pid, registeredAt, alive, ...(summary && { summary }) }
   }
 
   return {
@@ -53,9 +45,7 @@ export function createMail(core: Core, projects: Projects, sessions: Sessions, m
     },
     acknowledgeOfSession: (sessionId: string, ids: readonly string[]) =>
       mailbox.acknowledge(SESSION + sessionId, ids.map(Number)),
-    /** Deletes mail and registrations that are too old. Returns how many. */
     expire: (): number => mailbox.expire() + registry.forget(core.clock.now() - EXPIRE_MS, mailbox.hasMail),
-    /** Answers all who wait for mail: the server is about to stop. */
     close: mailbox.close,
     start: () => {
       statusLines.start()

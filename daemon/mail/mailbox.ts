@@ -24,7 +24,6 @@ export type Reading = { waitMs: number; after?: number | undefined; limit?: numb
 /** A reader: its own box, all boxes that are read with it, and how many mails are in them. */
 type Reader = { box: string; boxes: readonly string[]; waiting: number }
 
-/** Each kind of answer, with what it answers. */
 const ANSWERS: Partial<Record<MailKind, MailKind>> = {
   shutdown_response: 'shutdown_request',
   plan_approval_response: 'plan_approval_request',
@@ -42,7 +41,6 @@ const PAGE_BYTES = 1_000_000
 export function createMailbox({ db, clock, events }: Core, registry: Registry) {
   const mail = createMailTable(db.history)
   const inTurn = createInTurn()
-  /** Requests that wait for mail. */
   const waiters = new Set<{ boxes: ReadonlySet<string>; end: () => void }>()
   let isOpen = true
 
@@ -101,15 +99,8 @@ export function createMailbox({ db, clock, events }: Core, registry: Registry) {
     for (const [n, to] of boxes.entries()) {
       const sessionId = registry.sessionOf(to)
       const id = ids[n] as string
-      events.publish({
-        type: 'mail',
-        id,
-        from,
-        to,
-        kind,
-        ...(sessionId && { sessionId }),
-        ...(requestId && { requestId }),
-      })
+      const about = { ...(sessionId && { sessionId }), ...(requestId && { requestId }) }
+      events.publish({ type: 'mail', id, from, to, kind, ...about })
     }
     wake(boxes)
     const redacted = [...new Set([...body.kinds, ...(summary ? summary.kinds : [])])].sort()
@@ -145,7 +136,6 @@ export function createMailbox({ db, clock, events }: Core, registry: Registry) {
     }),
     wake: () => wake(),
     hasMail: (address: string) => mail.count(boxesOf(address)) > 0,
-    /** Returns how many went. */
     expire: (): number => mail.expire(clock.now() - EXPIRE_MS),
     /** Answers all who wait, and lets none wait any more: they would hold up a daemon that stops. */
     close: () => {
@@ -155,7 +145,6 @@ export function createMailbox({ db, clock, events }: Core, registry: Registry) {
   }
 }
 
-/** What can be said of a letter before its readers are known. */
 function checkLetter({ kind, to, body, requestId, approve }: Letter): void {
   const bytes = Buffer.byteLength(body)
   if (bytes > MAIL_BODY_BYTES)
@@ -226,15 +215,11 @@ function throwUnknown(address: string): never {
 /** Mail that names a request, without what it says. */
 type Named = { sender: string; box: string; kind: string }
 
-type Row = {
+type Row = Pick<Mail, 'from' | 'to' | 'kind' | 'body'> & {
   id: number
   at: number
-  sender: string
-  addressed: string
-  kind: string
-  body: string
   summary: string | null
-  request: string | null
+  requestId: string | null
   approve: number | null
 }
 
@@ -245,7 +230,7 @@ function createMailTable(db: Db) {
   const insert = db.prepare(`INSERT INTO mail (at, sender, box, addressed, kind, body, summary, request, approve)
     VALUES (@at, @from, @box, @to, @kind, @body, @summary, @requestId, @approve)`)
   const waiting = db.prepare(
-    `SELECT id, at, sender, addressed, kind, body, summary, request, approve FROM mail
+    `SELECT id, at, sender AS "from", addressed AS "to", kind, body, summary, request AS requestId, approve FROM mail
      WHERE ${IN_BOXES} AND id > @after ORDER BY id`,
   )
   const count = db.prepare(`SELECT count(*) FROM mail WHERE ${IN_BOXES}`).pluck()
@@ -260,19 +245,9 @@ function createMailTable(db: Db) {
   return {
     transaction: <T>(work: () => T): T => db.transaction(work)(),
     add: (letter: Letter, box: string, at: number): string => {
-      const { from, to, kind, body, summary = null, requestId = null, approve } = letter
-      const row = {
-        at,
-        from,
-        box,
-        to,
-        kind,
-        body,
-        summary,
-        requestId,
-        approve: approve === undefined ? null : Number(approve),
-      }
-      return String(insert.run(row).lastInsertRowid)
+      const { summary = null, requestId = null } = letter
+      const approve = letter.approve === undefined ? null : Number(letter.approve)
+      return String(insert.run({ ...letter, at, box, summary, requestId, approve }).lastInsertRowid)
     },
     /** Not acknowledged, oldest first, after the one with this id. Read one by one: a box may hold more than memory should. */
     waiting: function* (boxes: readonly string[], after: number) {
@@ -281,23 +256,19 @@ function createMailTable(db: Db) {
     count: (boxes: readonly string[]) => count.get({ boxes: JSON.stringify(boxes) }) as number,
     /** Everything that names this request, acknowledged or not. */
     naming: (request: string) => naming.all(request) as Named[],
-    /** Returns those that were not acknowledged before. */
     acknowledge: (boxes: readonly string[], ids: readonly number[]) =>
       (acknowledge.all({ boxes: JSON.stringify(boxes), ids: JSON.stringify(ids) }) as number[]).sort((a, b) => a - b),
     expire: (beforeMs: number) => expire.run(beforeMs).changes,
   }
 }
 
-function mailOf({ id, at, sender, addressed, kind, body, summary, request, approve }: Row): Mail {
+function mailOf({ id, at, summary, requestId, approve, ...sent }: Row): Mail {
   return {
     id: String(id),
     at: new Date(at).toISOString(),
-    from: sender,
-    to: addressed,
-    kind: kind as MailKind,
-    body,
+    ...sent,
     ...(summary !== null && { summary }),
-    ...(request !== null && { requestId: request }),
+    ...(requestId !== null && { requestId }),
     ...(approve !== null && { approve: approve === 1 }),
   }
 }

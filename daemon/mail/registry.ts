@@ -45,13 +45,9 @@ export function createRegistry({ db, clock }: Core, sessions: Sessions, processe
       agents.put(agent)
       return agent
     },
-    /** The last one that registered first. */
     list: agents.list,
     alive: () => agents.list().filter(isAlive),
-    /**
-     * Every box that a reader reads, its own first: an agent also its session's, a session also those of its agents. Undefined
-     * for an address that is not known.
-     */
+    /** Every box that a reader reads, its own first: an agent also its session's, a session also those of its agents. */
     boxesOf: (address: string): [string, ...string[]] | undefined => {
       if (!address.startsWith(SESSION)) {
         const agent = agents.get(address)
@@ -62,7 +58,6 @@ export function createRegistry({ db, clock }: Core, sessions: Sessions, processe
       return names.length > 0 || sessions.isKnown(session) ? [address, ...names] : undefined
     },
     sessionOf: (box: string) => (box.startsWith(SESSION) ? box.slice(SESSION.length) : agents.get(box)?.session),
-    /** Removes agents that registered before then, are gone and have no mail. Returns how many. */
     forget: (beforeMs: number, hasMail: (name: string) => boolean): number => {
       const old = agents.list().filter((agent) => agent.at < beforeMs && !isAlive(agent) && !hasMail(agent.name))
       for (const { name } of old) agents.remove(name)
@@ -86,7 +81,6 @@ function createAgentTable(db: Db) {
     return { ...row, born: born ?? undefined, summaries: summaries === 1 }
   }
   return {
-    /** Replaces an earlier one of that name. */
     put: (agent: Agent) => void put.run({ ...agent, born: agent.born ?? null, summaries: agent.summaries ? 1 : 0 }),
     get: (name: string) => {
       const row = get.get(name) as Row | undefined

@@ -4,16 +4,17 @@
  */
 import type { Core } from '../core.ts'
 import type { Models } from '../models/models.ts'
+import { type ModelRequest, parseJson } from '../models/wire.ts'
 import type { Timer } from '../platform/clock.ts'
 import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
 import { type MessageTable, readMessages } from '../sessions/message-table.ts'
+import { fields } from '../transcripts/formats/fields.ts'
 import type { Registry } from './registry.ts'
 
 /** What a model is told of a message, and what a line is made of without a model. */
 export type Doing = { by: string; text: string; toolCalls: readonly { name: string; input: string }[] }
 
-/** Enough to see what is being done, and never the whole session. */
 const NEWEST = 12
 /** In one round; those whose lines are oldest come first, so that every agent has its turn. */
 const MOST_IN_ROUND = 10
@@ -45,24 +46,20 @@ export function createStatusLines(
     return doings
   }
 
-  /** What a model answers; undefined when none may be asked, or when it failed. */
   const ask = async (text: string, cwd: string, signal: AbortSignal): Promise<string | undefined> => {
     if (models.waits()) return undefined
     const late = new AbortController()
     const timer = clock.after(ASK_MS, () => late.abort())
     try {
-      const answer = await models
-        .provider({ job: 'summary', project: projects.rootOf(cwd) })
-        .call(
-          {
-            model: settings.current().model.summary,
-            system: [{ type: 'text', text: SYSTEM }],
-            tools: [],
-            messages: [{ role: 'user', content: [{ type: 'text', text }] }],
-            maxTokens: ANSWER_TOKENS,
-          },
-          { signal: AbortSignal.any([signal, late.signal]) },
-        )
+      const { call } = models.provider({ job: 'summary', project: projects.rootOf(cwd) })
+      const request: ModelRequest = {
+        model: settings.current().model.summary,
+        system: [{ type: 'text', text: SYSTEM }],
+        tools: [],
+        messages: [{ role: 'user', content: [{ type: 'text', text }] }],
+        maxTokens: ANSWER_TOKENS,
+      }
+      const answer = await call(request, { signal: AbortSignal.any([signal, late.signal]) })
       if ('failed' in answer) return undefined
       return answer.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('')
     } finally {
@@ -105,26 +102,21 @@ export function createStatusLines(
     const wanted = enabled ? configured : 0
     if (wanted === everySeconds) return
     timer?.stop()
-    timer = undefined
     everySeconds = wanted
     if (wanted === 0) {
       known.clear()
       return
     }
     const { signal } = stopping
-    timer = clock.every(
-      wanted * 1_000,
-      () => {
-        running = update(signal)
-        return running
-      },
-      logged('the status lines of agents could not be made'),
-    )
+    const run = () => {
+      running = update(signal)
+      return running
+    }
+    timer = clock.every(wanted * 1_000, run, logged('the status lines of agents could not be made'))
   }
 
   return {
     of: (name: string) => known.get(name)?.line,
-    /** Also when the settings have changed. */
     start,
     stop: async () => {
       timer?.stop()
@@ -187,7 +179,6 @@ export function asStatusLine(said: string): string | undefined {
   return words.length >= 3 && words.length <= 5 ? words.join(' ') : undefined
 }
 
-/** By the last tool that was called, newest message first; nothing where none was. */
 export function statusFrom(doings: readonly Doing[]): string | undefined {
   for (const { by, toolCalls } of doings) {
     const call = by === 'agent' ? toolCalls.at(-1) : undefined
@@ -232,20 +223,11 @@ const FILE_FIELDS = ['file_path', 'path', 'filePath', 'notebook_path', 'absolute
 
 function fileIn(input: string): string | undefined {
   const patched = /^\*\*\* (?:Add|Update|Delete) File: (.+)$/m.exec(input)?.[1]
-  const path = patched ?? FILE_FIELDS.map((field) => fieldsOf(input)[field]).find((value) => typeof value === 'string')
+  const given = fields(parseJson(input))
+  const path = patched ?? FILE_FIELDS.map((field) => given[field]).find((value) => typeof value === 'string')
   return typeof path === 'string' ? path.split('/').findLast((part) => part !== '') : undefined
 }
 
-function fieldsOf(input: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(input)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-  } catch {
-    return {}
-  }
-}
-
-/** One word, whatever the file is called. */
 function word(text: string): string {
   const plain = text.replace(/[^\p{L}\p{N}\p{M}._@:+-]+/gu, '_').slice(0, LONGEST_NAME)
   return plain === '' ? '_' : plain
