@@ -11,7 +11,6 @@ export type Mention = {
   names: string[]
 }
 
-/** No path is longer. */
 const CAP_CHARACTERS = 4096
 
 /**
@@ -103,9 +102,8 @@ function opens(rest: string, quotes: number): Fence | undefined {
   const char = rest[0]
   if (char !== '`' && char !== '~') return undefined
   const length = runLength(rest, 0)
-  if (length < 3) return undefined
   // Three backticks and their like again on the same line are a code span.
-  if (char === '`' && rest.includes('`', length)) return undefined
+  if (length < 3 || (char === '`' && rest.includes('`', length))) return undefined
   return { char, length, quotes }
 }
 
@@ -144,23 +142,17 @@ function skipMarkers(line: string): { quotes: number; at: number; item: boolean 
   return { quotes, at, item }
 }
 
-type Run = { start: number; end: number }
+/** `opens`: where it begins as an opening run. `closedBy`: where the run ends that would close it. */
+type Run = { start: number; end: number; opens: number; closedBy: number | undefined }
 
 /** A run of backticks opens a span that the next run of the same length closes; one without such a partner is text. */
 function withoutSpans(paragraph: string): string {
-  const runs = backtickRuns(paragraph)
-  const nextOf = partnerFinder(runs)
   const kept: string[] = []
   let from = 0
-  for (let i = 0; i < runs.length; i++) {
-    const run = runs[i] as Run
-    // A backslash takes the first backtick away from an opening run, not from a closing one.
-    const start = isEscaped(paragraph, run.start) ? run.start + 1 : run.start
-    const partner = nextOf(run.end - start, i)
-    if (partner === undefined) continue
-    kept.push(paragraph.slice(from, start), ' ')
-    from = (runs[partner] as Run).end
-    i = partner
+  for (const { start, opens, closedBy } of backtickRuns(paragraph)) {
+    if (start < from || closedBy === undefined) continue
+    kept.push(paragraph.slice(from, opens), ' ')
+    from = closedBy
   }
   kept.push(paragraph.slice(from))
   return kept.join('')
@@ -168,28 +160,17 @@ function withoutSpans(paragraph: string): string {
 
 function backtickRuns(text: string): Run[] {
   const runs: Run[] = []
-  for (let start = text.indexOf('`'); start >= 0; ) {
-    const end = start + runLength(text, start)
-    runs.push({ start, end })
-    start = text.indexOf('`', end)
+  for (let start = text.indexOf('`'); start >= 0; start = text.indexOf('`', runs.at(-1)?.end)) {
+    // A backslash takes the first backtick away from an opening run, not from a closing one.
+    const opens = isEscaped(text, start) ? start + 1 : start
+    runs.push({ start, end: start + runLength(text, start), opens, closedBy: undefined })
+  }
+  const nextEnds = new Map<number, number>()
+  for (const run of runs.toReversed()) {
+    run.closedBy = nextEnds.get(run.end - run.opens)
+    nextEnds.set(run.end - run.start, run.end)
   }
   return runs
-}
-
-/** Asked for ever later runs, it walks each list of equal runs once. */
-function partnerFinder(runs: Run[]): (length: number, after: number) => number | undefined {
-  const byLength = new Map<number, { indexes: number[]; next: number }>()
-  runs.forEach(({ start, end }, index) => {
-    const equals = byLength.get(end - start)
-    if (equals) equals.indexes.push(index)
-    else byLength.set(end - start, { indexes: [index], next: 0 })
-  })
-  return (length, after) => {
-    const equals = byLength.get(length)
-    if (!equals) return undefined
-    while ((equals.indexes[equals.next] ?? Number.POSITIVE_INFINITY) <= after) equals.next++
-    return equals.indexes[equals.next]
-  }
 }
 
 function isEscaped(text: string, at: number): boolean {
@@ -212,10 +193,8 @@ export type Refusal = { refused: 'outside' | 'unreadable' | 'not-a-file' | 'not-
 export const FILE_CAP_BYTES = 5_000_000
 
 export function boundsOf(...folders: string[]): Bounds {
-  return {
-    named: [...folders.map((folder) => normalize(folder)), ...folders.map(canonical)],
-    real: folders.map(canonical),
-  }
+  const real = folders.map(canonical)
+  return { named: [...folders.map((folder) => normalize(folder)), ...real], real }
 }
 
 /** One folder, one name: links are followed; a folder that is not there keeps the name it was given. */
@@ -231,7 +210,6 @@ export function isInside(folders: string[], path: string): boolean {
   return folders.some((folder) => path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep))
 }
 
-/** Where the path leads; undefined when nothing is there. */
 export function locate(path: string, bounds: Bounds | undefined): { real: string } | Refusal | undefined {
   // By name first: to look at a path that a stranger wrote can already mount a share.
   if (bounds && !isInside(bounds.named, path)) return outside
@@ -247,8 +225,10 @@ export function locate(path: string, bounds: Bounds | undefined): { real: string
 
 const outside: Refusal = { refused: 'outside', reason: 'it leads outside the project' }
 
+type Text = { text: string; bytes: number }
+
 /** The text of a path without links, line ends as `\n`, no byte order mark. */
-export function readText(real: string): { text: string; bytes: number } | Refusal {
+export function readText(real: string): Text | Refusal {
   try {
     // Looked at before it is opened: opening a device may do something, opening a pipe waits.
     if (!statSync(real).isFile()) return notAFile
@@ -278,15 +258,10 @@ function readAll(fd: number, size: number): Buffer {
   return bytes.subarray(0, done)
 }
 
-function decode(bytes: Buffer): { text: string; bytes: number } | Refusal {
+function decode(bytes: Buffer): Text | Refusal {
   if (bytes.includes(0) || !isUtf8(bytes)) return { refused: 'not-text', reason: 'it is not UTF-8 text' }
-  return {
-    text: bytes
-      .toString('utf8')
-      .replace(/^\uFEFF/, '')
-      .replaceAll('\r\n', '\n'),
-    bytes: bytes.length,
-  }
+  const text = bytes.toString('utf8').replace(/^\uFEFF/, '')
+  return { text: text.replaceAll('\r\n', '\n'), bytes: bytes.length }
 }
 
 /**

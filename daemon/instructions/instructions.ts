@@ -1,6 +1,6 @@
 /** Instruction files (CLAUDE.md and its kin) for a folder, lowest priority first. The memory index is the caller's to add. */
 import { dirname, join, resolve } from 'node:path'
-import { parseFrontMatter } from '../platform/front-matter.ts'
+import { type FrontMatter, parseFrontMatter } from '../platform/front-matter.ts'
 import {
   type Bounds,
   boundsOf,
@@ -13,7 +13,7 @@ import {
   type Refusal,
   readText,
 } from './includes.ts'
-import { createRules, findSources, type Kind, type Rules, type Source } from './rules.ts'
+import { createRules, findSources, type Kind, type Source, type Verdict } from './rules.ts'
 
 export type InstructionPlaces = {
   cwd: string
@@ -34,8 +34,8 @@ export function loadInstructions(places: InstructionPlaces): { items: Item[] } {
   const { home, claudeDir, managedFile, agentsMd, files = [] } = places
   const root = canonical(places.root)
   const project = boundsOf(places.root)
-  const rules = createRules({ roots: [...new Set(project.named)], files })
-  const loader = createLoader(home, project, boundsOf(home, claudeDir, dirname(managedFile)), rules)
+  const judge = createRules({ roots: [...new Set(project.named)], files })
+  const loader = createLoader(home, project, boundsOf(home, claudeDir, dirname(managedFile)), judge)
   const sources = findSources({ cwd: canonical(places.cwd), root, claudeDir, managedFile, agentsMd }, project)
   for (const source of sources) loader.add(source)
   return { items: loader.items }
@@ -44,7 +44,6 @@ export function loadInstructions(places: InstructionPlaces): { items: Item[] } {
 /** A file that could not be loaded has no content, and a warning that says why. */
 export type Item = { kind: Kind; path: string; content: string; warning?: string }
 
-/** Above this a file loads with a warning. */
 const LONG_CHARACTERS = 40_000
 const CAP_INCLUDE_DEPTH = 5
 
@@ -57,11 +56,8 @@ const FRONT_MATTER_WEIGHT = 50
 
 type File = { kind: Kind; path: string; real: string; role: 'file' | 'rule' | 'include'; depth: number }
 
-/**
- * Reads each file once, its includes before it. `project`: what the project's files may come from and include; `own`: what the user's
- * and the machine's own files may include.
- */
-function createLoader(home: string, project: Bounds, own: Bounds, rules: Rules) {
+/** Reads each file once, its includes before it. `own`: what the user's and the machine's own files may include. */
+function createLoader(home: string, project: Bounds, own: Bounds, judge: ReturnType<typeof createRules>) {
   const items: Item[] = []
   const seen = new Set<string>()
   let bytesLeft = CAP_BYTES
@@ -98,8 +94,9 @@ function createLoader(home: string, project: Bounds, own: Bounds, rules: Rules) 
       return
     }
     bytesLeft -= read.bytes + frontMatterLength(read.text) * FRONT_MATTER_WEIGHT
-    const { data, body, problem } = file.path.endsWith('.md') ? parseFrontMatter(read.text) : plain(read.text)
-    const verdict = file.role === 'rule' ? rules.judge(data.paths) : { applies: true }
+    const plain: Omit<FrontMatter, 'raw'> = { data: {}, body: read.text }
+    const { data, body, problem } = file.path.endsWith('.md') ? parseFrontMatter(read.text) : plain
+    const verdict: Verdict = file.role === 'rule' ? judge(data.paths) : { applies: true }
     // Not seen: another file may still include it by name.
     if (!verdict.applies) return verdict.warning === undefined ? undefined : report(file, verdict.warning)
     seen.add(file.real)
@@ -156,10 +153,6 @@ function createLoader(home: string, project: Bounds, own: Bounds, rules: Rules) 
     },
     items,
   }
-}
-
-function plain(text: string): { data: Record<string, unknown>; body: string; problem?: string } {
-  return { data: {}, body: text }
 }
 
 function frontMatterLength(text: string): number {

@@ -6,7 +6,7 @@ import { message } from '../platform/files.ts'
 import { compileGlob, splitList } from '../platform/glob.ts'
 import { type Bounds, isInside, locate } from './includes.ts'
 
-type Verdict = { applies: boolean; warning?: string }
+export type Verdict = { applies: boolean; warning?: string }
 
 /** Pattern length times path length, summed over a load: a repository decides how many patterns there are. */
 const CAP_STEPS = 100_000_000
@@ -23,22 +23,18 @@ export function createRules({ roots, files }: { roots: string[]; files: readonly
     return names.some((file) => (isAbsolute(glob) ? file.absolute : file.relative).some(match))
   }
 
-  return {
-    judge(paths: unknown): Verdict {
-      if (paths === undefined || paths === null) return { applies: true }
-      const globs = globsOf(paths)
-      if (globs === undefined)
-        return { applies: true, warning: '`paths` must be a glob or a list of globs; the rule applies everywhere' }
-      if (globs.length === 0) return { applies: true }
-      stepsLeft -= globs.reduce((sum, glob) => sum + glob.length, 0) * length
-      if (stepsLeft < 0) return { applies: false, warning: 'its `paths` are too many to compare' }
-      // Without files none applies: a session begins with no file in hand, and a rule for some files would weigh on all.
-      return { applies: globs.some(matches) }
-    },
+  return (paths: unknown): Verdict => {
+    if (paths === undefined || paths === null) return { applies: true }
+    const globs = globsOf(paths)
+    if (globs === undefined)
+      return { applies: true, warning: '`paths` must be a glob or a list of globs; the rule applies everywhere' }
+    if (globs.length === 0) return { applies: true }
+    stepsLeft -= globs.reduce((sum, glob) => sum + glob.length, 0) * length
+    if (stepsLeft < 0) return { applies: false, warning: 'its `paths` are too many to compare' }
+    // Without files none applies: a session begins with no file in hand, and a rule for some files would weigh on all.
+    return { applies: globs.some(matches) }
   }
 }
-
-export type Rules = ReturnType<typeof createRules>
 
 function globsOf(paths: unknown): string[] | undefined {
   const globs = typeof paths === 'string' ? splitList(paths) : paths
@@ -64,14 +60,7 @@ export type Kind = 'managed' | 'user' | 'project' | 'local'
 /** `problem`: nothing to read there, and the user should know. */
 export type Source = { kind: Kind; path: string; role: 'file' | 'rule' } | { kind: Kind; path: string; problem: string }
 
-type Places = {
-  cwd: string
-  /** The project's folder: nothing of kind project or local comes from outside it. */
-  root: string
-  claudeDir: string
-  managedFile: string
-  agentsMd: boolean
-}
+type Places = { cwd: string; root: string; claudeDir: string; managedFile: string; agentsMd: boolean }
 
 /** Entries looked at in all rules folders together, and how deep they nest. */
 const CAP_ENTRIES = 2000
