@@ -1,4 +1,4 @@
-/** What every service gets first: clock, log, settings, databases, events, health and paths. Decides nothing. */
+/** What every service gets first: clock, log, settings, databases, events, health and paths. */
 import type { Environment, Places } from '../schema/rendezvous.ts'
 import { storeLayout } from './db/database.ts'
 import { openDatabases } from './db/databases.ts'
@@ -22,7 +22,7 @@ export type CoreOptions = {
   terminal: LogTarget['terminal']
 }
 
-/** Throws when the databases cannot be opened; what was opened until then is closed again. */
+/** When the databases cannot be opened, closes the rest again and throws. */
 export async function openCore({ places, settings, env, clock, version, lastStop, terminal }: CoreOptions) {
   const { stateDir } = places
   const layout = storeLayout(stateDir)
@@ -36,7 +36,6 @@ export async function openCore({ places, settings, env, clock, version, lastStop
     if ('raised' in change) log.warn({ condition: change.raised.code }, change.raised.message)
     else log.info({ condition: change.cleared }, 'is over')
   })
-  /** Something was found broken and has been put right. */
   const repaired = (what: unknown) => {
     health.failed('store', message(what))
     log.warn(message(what))
@@ -49,7 +48,7 @@ export async function openCore({ places, settings, env, clock, version, lastStop
     /** Background work rests while requests come in. */
     givingWay: createGivingWay(clock),
     repaired,
-    /** Handles an error of background work: it is logged, unless the disk is the cause, which is a condition already. */
+    /** Handles errors of background work: they are logged, unless the disk, which has its own condition, is the cause. */
     logged: (what: string) => (error: unknown) => {
       if (!disk.blames(error)) log.error({ err: error }, what)
     },
@@ -63,7 +62,6 @@ export async function openCore({ places, settings, env, clock, version, lastStop
     return { ...core, db }
   } catch (error) {
     log.error({ err: error }, 'memoryd could not start')
-
     await stop(0)
     throw error
   }

@@ -31,28 +31,19 @@ import { createSessions } from './sessions/sessions.ts'
 import { watchSettings } from './settings/live-settings.ts'
 import { createTranscriptReader } from './transcripts/transcript-reader.ts'
 
-export type Daemon = {
-  reload(): void
-  events: Core['events']
-  /** The last words of a process that is about to die of a bug. */
-  logCrash(error: unknown): void
-  /** Lets running work finish for up to `drainMs`, then stops every part, last started first. */
-  stop(drainMs: number): Promise<'clean' | 'unclean'>
-}
-
-/** Everything that was started is stopped again when one part cannot be. */
-export async function startDaemon(options: CoreOptions): Promise<Daemon> {
+/** When one part cannot be started, stops the others again and throws. */
+export async function startDaemon(options: CoreOptions) {
   const core = await openCore(options)
-  const { log, stop } = core
+  const { log, stop, version, places, lastStop } = core
   try {
-    const { reload } = await startParts(core)
-    const { version, places, lastStop } = core
+    await startParts(core)
     log.info({ version, socket: places.socketPath, lastStop }, 'memoryd is ready')
     return {
-      reload,
+      reload: core.settings.reload,
       events: core.events,
-      logCrash: (error) => log.error({ err: error }, 'memoryd crashed'),
-      stop: async (drainMs) => {
+      logCrash: (error: unknown) => log.error({ err: error }, 'memoryd crashed'),
+      /** Lets running work finish for up to `drainMs`, then stops every part, last started first. */
+      stop: async (drainMs: number) => {
         log.info({ drainMs }, 'memoryd is stopping')
         return (await stop(drainMs)).outcome
       },
@@ -64,38 +55,35 @@ export async function startDaemon(options: CoreOptions): Promise<Daemon> {
   }
 }
 
-async function startParts(core: Core): Promise<{ reload(): void }> {
+async function startParts(core: Core): Promise<void> {
   const { settings, clock, lastStop, db: store } = core
   const { health, log, repaired, lifecycle: parts } = core
 
-  // What is kept.
+  // Memories.
   const projects = createProjects(core)
   const memory = parts.add('memory', createMemory(core, projects))
 
-  // What is asked of models, and what is done in the background.
+  // Models and background work.
   const model = parts.add('models', createModels(core))
   const jobs = createJobs(core, model)
 
-  // What is read.
+  // Transcripts.
   const reader = parts.add('transcripts', createTranscriptReader(core, projects, jobs))
   const sessions = createSessions(core, projects, reader)
 
   const recall = parts.add('recall', createRecall(core, projects, memory, model))
   const agent = createAgentRunner(core, model, sessions)
 
-  // What is kept of what was said.
+  // What is learnt from sessions.
   const notes = createNotes(core, projects, sessions, agent, model)
   const extraction = createExtraction(core, projects, sessions, memory, notes, agent, model)
   const context = createContext(core, model, sessions, memory, agent, notes, recall)
 
-  // What is put in order.
   const dream = createDream(core, projects, jobs, sessions, memory, agent, model)
   if (dream.recover().length > 0) repaired('put back the lock of a dream that a kill had interrupted')
 
-  // What agents have of each other.
   const mail = parts.add('mail', createMail(core, projects, sessions, model))
 
-  // Purging and sweeping, which run without a request.
   const purges = createPurges(core, memory, notes.file)
   purges.onPurge(recall.forget)
   const housekeeping = createHousekeeping(core, purges)
@@ -109,10 +97,9 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
     dream.turnEnded(turn)
   })
 
-  // What harnesses tell, and are told.
   const hooks = parts.add('hooks', createHooks(core, projects, memory, recall, notes, mail, reader, jobs, sessions))
 
-  // What is answered.
+  // Requests.
   const status = () => ({
     mode: model.mode(),
     budget: model.budget(),
@@ -130,7 +117,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   server.onStopping(mail.close)
   await server.listen()
 
-  // What goes on from here by itself.
+  // Background work.
   jobs.start()
   parts.add('jobs', jobs.stop)
   if (lastStop === 'unclean') {
@@ -158,5 +145,4 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
     void model.refresh()
   })
   parts.add('settings', watchSettings(settings, clock, health, log))
-  return { reload: settings.reload }
 }

@@ -16,7 +16,7 @@ async function main(): Promise<void> {
   process.umask(0o077)
   // Node would open its debugger on a TCP port for this signal, to anyone on the machine.
   process.on('SIGUSR1', () => {})
-  // Asked now: once the terminal is gone, it can no longer be told that there was one.
+  // Read now: this cannot be told once the terminal is gone.
   const onTerminal = process.stdin.isTTY
   const env = { ...process.env }
   // What systemd passed is for this process, not for those it starts.
@@ -80,7 +80,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Node aborts at its end when it cannot reset a terminal that is gone, unless these lead elsewhere by then. */
+/** At its exit Node aborts when it cannot reset a terminal that is gone, unless these descriptors lead elsewhere. */
 function leaveTerminal(): void {
   for (const fd of [0, 1, 2]) {
     closeSync(fd)

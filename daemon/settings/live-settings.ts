@@ -29,10 +29,8 @@ export function loadSettings(file: string, env: Environment, home: string) {
       current = next
       return { outcome: 'changed' }
     } catch (error) {
-      return {
-        outcome: 'refused',
-        error: error instanceof MemoryError ? error : new MemoryError('SETUP', `${file}: ${String(error)}`),
-      }
+      if (error instanceof MemoryError) return { outcome: 'refused', error }
+      return { outcome: 'refused', error: new MemoryError('SETUP', `${file}: ${String(error)}`) }
     }
   }
 
@@ -40,7 +38,7 @@ export function loadSettings(file: string, env: Environment, home: string) {
     file,
     current: () => current,
     onReload: (listener: (reloaded: Reloaded) => void) => void afterReload.push(listener),
-    /** Called with the new settings after a reload that changed them, after every listener of `onReload`. */
+    /** Called after every listener of `onReload`. */
     onChange: (listener: (settings: Settings) => void) => void afterChange.push(listener),
     /** Reads the file again. Refusal keeps what was in force. */
     reload: () => {
@@ -54,7 +52,7 @@ export function loadSettings(file: string, env: Environment, home: string) {
 
 export type LiveSettings = ReturnType<typeof loadSettings>
 
-/** Takes up a changed file while the daemon runs; a refused one is a condition. */
+/** Takes up a changed configuration while the daemon runs; a refused one is a condition. */
 export function watchSettings(settings: LiveSettings, clock: Clock, health: Health, log: Log) {
   const { file } = settings
   settings.onReload((reloaded) => {
@@ -73,7 +71,7 @@ export function watchSettings(settings: LiveSettings, clock: Clock, health: Heal
       if (failure) log.warn({ file }, `changed settings are taken up on SIGHUP only: ${watchRemedy(failure)}`)
     },
   })
-  // What was saved while the watch began.
+  // For what was saved while the watch began.
   void watch.set([file]).then(settings.reload)
   return { stop: watch.stop }
 }
@@ -107,7 +105,7 @@ function readText(file: string): string {
   }
 }
 
-/** The user, root, and root as it is seen from inside a user service, where its files belong to the overflow uid. */
+/** The user, root, and root as seen from inside a user service, where its files belong to the overflow uid. */
 function trustedOwners(): number[] {
   const OVERFLOW_UID = 65_534
   return [process.getuid?.() ?? -1, 0, OVERFLOW_UID]
@@ -119,5 +117,3 @@ function indent(lines: string[]): string {
     .map((line) => `  ${line}`)
     .join('\n')
 }
-
-/** Takes up a changed configuration while the daemon runs, on a change of the file and on SIGHUP. */

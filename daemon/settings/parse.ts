@@ -1,12 +1,12 @@
-/** Text of a configuration file → frozen settings, or every complaint with its place and what was expected. Pure. */
+/** Text of a configuration file → frozen settings, or every problem with its place and what was expected. Pure. */
 import { join } from 'node:path'
 import type { z } from 'zod'
 import type { Environment } from '../../schema/rendezvous.ts'
 import { Settings } from './settings.ts'
 
-export type Parsed = { settings: Settings } | { problems: string[] }
+type Around = { env: Environment; home: string }
 
-export function parseSettings(text: string, { env, home }: { env: Environment; home: string }): Parsed {
+export function parseSettings(text: string, around: Around): { settings: Settings } | { problems: string[] } {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -16,16 +16,11 @@ export function parseSettings(text: string, { env, home }: { env: Environment; h
   // Read once per change: compiling a validator first takes longer than doing without.
   const result = Settings.safeParse(value, { jitless: true })
   if (!result.success) return { problems: describeIssues(result.error.issues, value) }
-  return { settings: deepFreeze(applyEnvironment(result.data, value, env, home)) }
+  return { settings: deepFreeze(applyEnvironment(result.data, value, around)) }
 }
 
 /** `CLAUDE_CONFIG_DIR` moves the default root of Claude Code; a root the file names stays. `~/` is the user's home. */
-function applyEnvironment(
-  settings: z.output<typeof Settings>,
-  file: unknown,
-  env: Environment,
-  home: string,
-): z.output<typeof Settings> {
+function applyEnvironment(settings: z.output<typeof Settings>, file: unknown, { env, home }: Around) {
   const expand = (path: string) => (path.startsWith('~/') ? join(home, path.slice(2)) : path)
   const named = (file as { roots?: object }).roots ?? {}
   const claude = env.CLAUDE_CONFIG_DIR
@@ -66,10 +61,10 @@ function knownKeys(path: readonly PropertyKey[]): string[] {
   return Object.keys(unwrap(schema).shape ?? {})
 }
 
-/** Of an object, a list, a table; or a wrapper around one. */
+/** Of the schema of an object, a list, a table, or of a wrapper around one. */
 type Inner = { shape?: Record<string, unknown>; element?: unknown; valueType?: unknown; unwrap?: () => unknown }
 
-/** Sections sit inside a wrapper that fills in a missing one. A list has such a method too, and is none. */
+/** Sections sit inside a wrapper that fills in a missing one. A list has the method `unwrap`, too. */
 function unwrap(schema: Inner): Inner {
   const { shape, element, valueType } = schema
   return shape || element || valueType || !schema.unwrap ? schema : unwrap(schema.unwrap() as Inner)

@@ -16,7 +16,7 @@ const cron = (fallback: string) =>
     .string()
     .regex(CRON, 'expected five or six cron fields')
     .superRefine((expression, context) => {
-      // How many fields there are is checked by the pattern, which editors know as well.
+      // The pattern, which editors know as well, checks how many fields there are.
       if (!CRON.test(expression)) return
       const [error] = /\d{3}/.test(expression) ? [TOO_LARGE] : validateDetailed(expression).errors
       if (error) context.addIssue({ code: 'custom', message: `expected a cron expression (${error.message})` })
@@ -26,7 +26,6 @@ const model = (fallback: string) => z.string().min(1).default(fallback)
 const SMALL = 'claude-haiku-5-5'
 const LARGE = 'claude-sonnet-5-5'
 
-/** A section may be left out, or name only what it changes. */
 const section = <T extends z.ZodRawShape>(shape: T) => z.strictObject(shape).prefault({} as never)
 
 export const Settings = z
