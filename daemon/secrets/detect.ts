@@ -37,7 +37,6 @@ function findNow(text: string): Secret[] | 'later' {
   return beyondMarks(text, merge([...ownRules(text, given, needsOf)].flat()))
 }
 
-/** `needs`: which rules can find anything in a text at all. */
 export async function findWith(text: string, needs: (text: string) => Needs): Promise<Secret[]> {
   const found: Secret[] = []
   const turn = async () => text.length > LONG_TEXT && othersTurn()
@@ -54,7 +53,6 @@ export async function findWith(text: string, needs: (text: string) => Needs): Pr
   return beyondMarks(text, merge(found))
 }
 
-/** Rule by rule, over the text and its views. */
 function* ownRules(text: string, given: Needs, needs: (text: string) => Needs): Generator<Secret[]> {
   const views = given.detector('escapes') ? viewsOf(text) : [asItIs(text)]
   for (const { text: seen, originAt } of views) {
@@ -161,15 +159,10 @@ function asItIs(text: string): View {
   return { text, originAt: (index) => index }
 }
 
-/** The text itself first, then one view per layer of escapes that it holds. */
 function viewsOf(text: string): View[] {
-  const views: View[] = [asItIs(text)]
-  while (views.length <= MAX_LAYERS) {
-    const last = views.at(-1)
-    const next = last && unescaped(last)
-    if (!next) break
-    views.push(next)
-  }
+  const views: View[] = []
+  let next: View | undefined = asItIs(text)
+  for (; next && views.length <= MAX_LAYERS; next = unescaped(next)) views.push(next)
   return views
 }
 

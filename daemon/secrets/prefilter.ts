@@ -253,27 +253,21 @@ const hintsIn = createHints(
   TRACED,
 )
 
-export type Needs = {
-  detector(name: Detector): boolean
-  preset(rule: string): boolean
-  ofPreset: boolean
-  /** Where the pieces of a rule begin, for rules that look at nothing else. */
-  starts(name: Detector): Starts
-}
+export type Needs = ReturnType<typeof needsOf>
 
-export function needsOf(text: string): Needs {
+export function needsOf(text: string) {
   const { bits: found, places } = hintsIn(text)
   const rules = ownRulesFor(found, text)
   return {
     ofPreset: (found & ANY_PRESET) !== 0,
-    detector: (name) => (rules & bitOf(name)) !== 0,
-    preset: (rule) => (found & (presetBits.get(rule) ?? 0)) !== 0,
-    starts: (name) => {
+    detector: (name: Detector) => (rules & bitOf(name)) !== 0,
+    preset: (rule: string) => (found & (presetBits.get(rule) ?? 0)) !== 0,
+    /** Where the pieces of a rule begin, for rules that look at nothing else. */
+    starts: (name: Detector): Starts => {
       const wanted = bitOf(name) & TRACED
       if (wanted === 0) return undefined
-      const starts: number[] = []
-      for (const { bit, at } of places) if (bit === wanted) starts.push(at)
-      return starts.sort((one, other) => one - other)
+      const own = places.filter(({ bit }) => bit === wanted)
+      return own.map(({ at }) => at).sort((one, other) => one - other)
     },
   }
 }

@@ -143,13 +143,13 @@ const ENCODED_JSON = /eyJ(?<=(?:^|[^A-Za-z0-9+/_-])eyJ)[A-Za-z0-9+/_-]{30,}={0,2
 const SECRET_MEMBER =
   /"(?:auth|password|passwd|secret|token|private_?key|api_?key|secret_?key|client_?secret)"\s*:\s*"[^"]/i
 
-const HASHES: { kind: Kind; pattern: RegExp }[] = [
-  // bcrypt, apr1, crypt(3), argon2, and the schemes of LDAP: what htpasswd, shadow and user tables hold.
-  { kind: 'password-hash', pattern: /\$2[abxy]?\$\d\d\$[./A-Za-z0-9]{50,}/g },
-  { kind: 'password-hash', pattern: /\$(?:apr1|1|5|6|7|y|gy|sha1|md5)\$[./A-Za-z0-9=,$]{16,}/g },
-  { kind: 'password-hash', pattern: /\$(?:argon2(?:id?|d)|scrypt|pbkdf2[a-z0-9-]{0,10})\$[./A-Za-z0-9+=,$-]{20,}/g },
-  { kind: 'password-hash', pattern: /\{(?:SSHA|SHA|SMD5|CRYPT)\d{0,3}\}[A-Za-z0-9+/=$.]{16,}/g },
-  { kind: 'password-hash', pattern: /\bpbkdf2_sha\d{1,3}\$\d{1,8}\$[A-Za-z0-9+/=$]{20,}/g },
+/** bcrypt, apr1, crypt(3), argon2, and the schemes of LDAP: what htpasswd, shadow and user tables hold. */
+const HASHES = [
+  /\$2[abxy]?\$\d\d\$[./A-Za-z0-9]{50,}/g,
+  /\$(?:apr1|1|5|6|7|y|gy|sha1|md5)\$[./A-Za-z0-9=,$]{16,}/g,
+  /\$(?:argon2(?:id?|d)|scrypt|pbkdf2[a-z0-9-]{0,10})\$[./A-Za-z0-9+=,$-]{20,}/g,
+  /\{(?:SSHA|SHA|SMD5|CRYPT)\d{0,3}\}[A-Za-z0-9+/=$.]{16,}/g,
+  /\bpbkdf2_sha\d{1,3}\$\d{1,8}\$[A-Za-z0-9+/=$]{20,}/g,
 ]
 
 export function findTokens(text: string): Secret[] {
@@ -165,9 +165,8 @@ export function findTokens(text: string): Secret[] {
     if (SECRET_MEMBER.test(Buffer.from(match[0], 'base64').toString('latin1')))
       found.push({ kind: 'secret', ...place(match) })
   }
-  for (const { kind, pattern } of HASHES) {
-    for (const match of text.matchAll(pattern)) found.push({ kind, ...place(match) })
-  }
+  for (const pattern of HASHES)
+    for (const match of text.matchAll(pattern)) found.push({ kind: 'password-hash', ...place(match) })
   return found
 }
 
