@@ -1,6 +1,6 @@
 /**
- * Which memories each session was shown, and how many bytes they took: counted in memory and written right after, so that no answer
- * waits for the disk and a crash repeats one memory at worst.
+ * What sessions were shown, began ahead of time, or get late. Shown memories are counted in memory and written right after: no
+ * answer waits for the disk, and a crash repeats one memory at worst.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -113,7 +113,6 @@ export function createShownMemories({ db, clock, logged }: Core) {
       }
     },
     lastDirs: rows.lastDirs,
-    /** The memory is purged. */
     forget: (memory: { dir: string; file: string }): void => {
       unwritten = unwritten.filter(({ dir, file }) => dir !== memory.dir || file !== memory.file)
       rows.forget(memory)

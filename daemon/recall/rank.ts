@@ -21,7 +21,6 @@ type Scored = { doc: Doc; score: number; sure: number[] }
 
 // All numbers were chosen by measurement; results hardly change around them.
 
-/** Below this nothing fits. */
 export const ENOUGH = 0.18
 const CLOSELY = 30
 const SURE = 3
@@ -73,7 +72,6 @@ function byScore(a: Scored, b: Scored): number {
 function candidates(wanted: readonly Wanted[], index: WordIndex, most: number, skip: RankOptions['skip']): Doc[] {
   const sums = new Float64Array(index.idLimit())
   for (const { alternatives, weight } of rareEnough(wanted, index.size())) {
-    // Of alternatives the best counts.
     const parts = new Float64Array(sums.length)
     for (const { term, weight: part } of alternatives)
       for (let at = 0; at < term.postings.length; at += STRIDE) {
@@ -250,7 +248,6 @@ function alternativesOf({ term, surface, kind }: Word, index: WordIndex): Altern
   return alternatives
 }
 
-/** First what most memories have. */
 function guessed(words: readonly string[], index: WordIndex): Term[] {
   const terms = words.flatMap((word) => index.term(index.stem(word)) ?? [])
   return terms.sort((a, b) => b.postings.length - a.postings.length || (a.text < b.text ? -1 : 1))

@@ -148,10 +148,7 @@ export function createRecall(core: Core, projects: Projects, memory: Memory, mod
         .items.filter(({ file, path }) => path === `${dir}/${file}`)
       const files = [...new Set(last.toReversed().map(({ file }) => file))].filter((file) => !isTeams(file))
       const ranking = { files: [], scores: [], fit: 0, explained: undefined }
-      const choice: Choice = {
-        ...{ dir, corpus, mode: 'local', k, files, ranking },
-        ...{ isExcluded: isTeams, model: undefined, late: undefined },
-      }
+      const choice: Choice = { dir, corpus, mode: 'local', k, files, ranking, isExcluded: isTeams }
       return surfaceInTurn(request, choice, mostBytes)
     },
     /** A session begins: its first question need not wait for the reading of memories. */
@@ -173,13 +170,11 @@ export function createRecall(core: Core, projects: Projects, memory: Memory, mod
       return surfaceInTurn(request, await recheck(request, chosen, caller))
     },
     cancel: (ticket: string): { cancelled: boolean } => ({ cancelled: tickets.cancel(ticket) }),
-    /** The session was cleared or compacted. */
     reset: (session: SessionName): void => {
       late.forget(keyOf(session))
       shown.reset(session)
     },
     shown: shown.list,
-    /** A memory is purged. */
     forget: shown.forget,
     start: (): void => void warmUp().catch(logged('memories could not be read ahead')),
     stop: (): void => {

@@ -23,16 +23,14 @@ export type Choice = {
   files: string[]
   isExcluded: (file: string) => boolean
   ranking: Ranking
-  /** What became of the model, when it was asked. */
-  model: string | undefined
+  model?: string
   /** Still on its way when the deadline passed. */
-  late: Promise<string[]> | undefined
+  late?: Promise<string[]>
 }
 
 export type Chosen = Choice | { skipped: NonNullable<RecallAnswer['skipped']> }
 
 const LOOKED_AT = 20
-/** How long to wait for memories that have not been read yet. */
 const READ_MS = 1_500
 const TEAM = 'team/'
 
@@ -75,8 +73,6 @@ export function createChooser(
     const local: Choice = {
       ...{ dir, corpus, mode: 'local', k: request.k ?? recall.k, isExcluded, ranking },
       files: ranking.fit >= ENOUGH ? ranking.files : [],
-      model: undefined,
-      late: undefined,
     }
     if (request.mode === 'local' || (request.mode === 'auto' && models.waits())) return local
     const items = manifest(corpus, request, isExcluded, isKnown)

@@ -15,15 +15,6 @@ const SPARE_BYTES = 8_192
 
 type Recalled = RecallAnswer['memories'][number]
 
-export type Surfaced = {
-  memories: Recalled[]
-  text: string
-  bytes: number
-  shown: { file: string; bytes: number }[]
-  /** Something fitted the question and found no room. */
-  isCrowded: boolean
-}
-
 /** `files`: best first, more than `k`: one that is gone, rejected or too long leaves its place to the next. */
 export type Chosen = {
   dir: string
@@ -62,12 +53,13 @@ export function createSurface(projects: Projects, memory: Memory) {
     return { known, excerpt }
   }
 
-  return async (chosen: Chosen, capBytes: number, nowMs: number): Promise<Surfaced> => {
+  return async (chosen: Chosen, capBytes: number, nowMs: number) => {
     const { dir, files, k, scoreOf } = chosen
     const rootsOf = () => projects.list().flatMap(({ root, memoryDir }) => (memoryDir === dir ? [root] : []))
     const memories: Recalled[] = []
-    const shown: Surfaced['shown'] = []
+    const shown: { file: string; bytes: number }[] = []
     let parts = ''
+    /** A memory found no room. */
     let isCrowded = false
     let leftBytes = capBytes - FRAME_BYTES
     for (const file of files) {
