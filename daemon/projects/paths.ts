@@ -41,7 +41,6 @@ export function createProbe() {
   }
 
   return {
-    /** What is at `path`, links followed. */
     kind: (path: string): Kind => stampAt(path).kind,
     /** Nothing when it is no regular file, longer than `capBytes` or out of reach. */
     read: (path: string, capBytes: number): { bytes: Buffer; uid: number } | undefined => {
@@ -79,14 +78,10 @@ function stampOf(path: string): Stamp {
 }
 
 function readWhole(path: string, capBytes: number): { bytes: Buffer; uid: number } | undefined {
-  let fd: number
+  let fd: number | undefined
   try {
     // It may be a pipe by now: do not wait for its writer.
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
-  } catch {
-    return undefined
-  }
-  try {
     const stats = fstatSync(fd)
     if (!stats.isFile() || stats.size > capBytes) return undefined
     const bytes = Buffer.allocUnsafe(stats.size)
@@ -100,7 +95,7 @@ function readWhole(path: string, capBytes: number): { bytes: Buffer; uid: number
   } catch {
     return undefined
   } finally {
-    closeSync(fd)
+    if (fd !== undefined) closeSync(fd)
   }
 }
 

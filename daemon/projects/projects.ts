@@ -7,6 +7,7 @@ import type { Agent } from '../../schema/memory.ts'
 import type { Paused, Status } from '../../schema/process.ts'
 import type { Core } from '../core.ts'
 import type { Db } from '../db/database.ts'
+import { createLru } from '../platform/lru.ts'
 import {
   agentDirOf,
   chooseMemoryDir,
@@ -35,7 +36,6 @@ import {
 /** `off`: why memory is off there. */
 export type Project = Readonly<MemoryDir & { root: string; off: string | undefined }>
 
-/** Finds the memories of a project, or of a type of sub-agent in it. */
 export type ProjectFinder = {
   /** A directory that exists is known from then on, unless memory is off. */
   find(cwd: string, caller: Caller): Project
@@ -59,8 +59,7 @@ export function createProjects(core: Core, policyFile = POLICY_FILE) {
   const pauses = createPauses(db.history)
   const changeListeners: (() => void)[] = []
   const useListeners: UseListener[] = []
-  /** In order of use. */
-  const cache = new Map<string, { located: Project; probe: Probe }>()
+  const cache = createLru<string, { located: Project; probe: Probe }>(MOST_CACHED)
 
   let { private: privatePaths } = settings.current()
   settings.onChange((next) => {
@@ -84,11 +83,8 @@ export function createProjects(core: Core, policyFile = POLICY_FILE) {
     const variables = mergeVariables(env, caller.env)
     const key = keyOf(cwd, variables)
     const known = cache.get(key)
+    if (known?.probe.isUnchanged()) return known.located
     cache.delete(key)
-    if (known?.probe.isUnchanged()) {
-      cache.set(key, known)
-      return known.located
-    }
     const probe = createProbe()
     const startedMs = clock.now()
     const project = findProjectRoot(cwd, probe)
@@ -97,13 +93,11 @@ export function createProjects(core: Core, policyFile = POLICY_FILE) {
     const off = decided.on ? undefined : decided.because
     const located = Object.freeze({ root: project.root, ...chosen, off })
     if (probe.isSettledAt(startedMs) && key.length <= LONGEST_KEY) cache.set(key, { located, probe })
-    if (cache.size > MOST_CACHED) cache.delete(cache.keys().next().value as string)
     return located
   }
 
   const rootOf = (cwd: string) => findProjectRoot(cwd).root
 
-  /** Why a folder is off by the settings or a pause. */
   const offBecause = (cwd: string, root = rootOf(cwd)): string | undefined => {
     const secret = privateFolder(privatePaths, [cwd, root])
     if (secret !== undefined) return `${secret} is private`
@@ -195,9 +189,7 @@ export function createProjects(core: Core, policyFile = POLICY_FILE) {
       }
       return pausesChanged()
     },
-    /** A pause, a resume, or other private folders in the settings. */
     onChange: (listener: () => void) => void changeListeners.push(listener),
-    /** Memory is on in a directory, and a caller asks for it. */
     onUse: (listener: UseListener) => void useListeners.push(listener),
   }
 }
