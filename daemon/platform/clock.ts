@@ -1,7 +1,4 @@
-/**
- * Time for the whole daemon: wall time, elapsed time, and timers that survive suspend and clock jumps.
- * No other file reads a clock or sets a timer.
- */
+/** Time for the daemon, with timers that survive suspend and clock jumps. No other file reads a clock or sets a timer. */
 
 export type Clock = {
   /** Wall time in ms; may jump either way. For stamps, never for durations. */

@@ -1,8 +1,8 @@
 /** Knows whether the state folder can be written: raised when a write fails, cleared when a probe succeeds again. */
-import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock, Timer } from './clock.ts'
-import { message } from './files.ts'
+import { message, writeAtomic } from './files.ts'
 import type { Health } from './health.ts'
 
 const PROBE_EVERY_MS = 5_000
@@ -47,13 +47,7 @@ export function createDisk(stateDir: string, clock: Clock, health: Health) {
 function canWrite(folder: string): boolean {
   const path = join(folder, `probe.${process.pid}.tmp`)
   try {
-    const fd = openSync(path, 'w', 0o600)
-    try {
-      writeSync(fd, PROBE)
-      fsyncSync(fd)
-    } finally {
-      closeSync(fd)
-    }
+    writeAtomic(path, PROBE)
     return true
   } catch {
     return false

@@ -3,14 +3,13 @@ import type { Event } from '../../schema/event.ts'
 import type { Clock } from './clock.ts'
 
 type WithoutStamp<E> = E extends unknown ? Omit<E, 'at'> : never
-type Unstamped = WithoutStamp<Event>
 
 export type Events = ReturnType<typeof createEvents>
 
 export function createEvents(clock: Clock) {
   const listeners = new Set<(event: Event) => void>()
   return {
-    publish: (event: Unstamped): void => {
+    publish: (event: WithoutStamp<Event>): void => {
       const stamped: Event = { ...event, at: new Date(clock.now()).toISOString() }
       for (const listener of listeners) listener(stamped)
     },

@@ -15,7 +15,7 @@ import {
   rmSync,
   type Stats,
   statSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -27,7 +27,7 @@ export function writeAtomic(path: string, content: string | Uint8Array): void {
   try {
     const fd = openSync(temporary, 'wx', 0o600)
     try {
-      writeAll(fd, typeof content === 'string' ? Buffer.from(content) : content)
+      writeFileSync(fd, content)
       fsyncSync(fd)
     } finally {
       closeSync(fd)
@@ -48,10 +48,6 @@ export function syncPath(path: string): void {
   } finally {
     closeSync(fd)
   }
-}
-
-function writeAll(fd: number, bytes: Uint8Array): void {
-  for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done)
 }
 
 const PRIVATE_FOLDER: MakeDirectoryOptions = { recursive: true, mode: 0o700 }
@@ -111,7 +107,6 @@ export function filesIn(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
 }
 
-/** At any depth. */
 export function filesBelow(folder: string): string[] {
   if (!existsSync(folder)) return []
   return readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -161,7 +156,7 @@ export async function writeMany(files: readonly NewFile[]): Promise<void> {
   const ends = await Promise.allSettled(Array.from({ length: Math.min(AT_ONCE, files.length) }, worker))
   const failed = ends.find((end) => end.status === 'rejected')
   if (failed) throw failed.reason
-  for (const folder of folders) await sync(folder)
+  for (const folder of folders) syncPath(folder)
 }
 
 async function writeOne({ path, text }: NewFile): Promise<void> {
@@ -181,14 +176,5 @@ async function writeOne({ path, text }: NewFile): Promise<void> {
     // Housekeeping took the temporary file for a leftover, or its folder for an empty one. It cannot come between these two.
     mkdirSync(dirname(path), PRIVATE_FOLDER)
     writeAtomic(path, text)
-  }
-}
-
-async function sync(folder: string): Promise<void> {
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
   }
 }

@@ -33,7 +33,6 @@ export function createHealth(clock: Clock, events: Events) {
       if (raised.delete(code)) changed({ cleared: code })
     },
     list: () => [...raised.values()],
-    /** Notes a failure of background work: no caller gets to see it. */
     failed: (code: string, message: string) => {
       failures.unshift({ at: now(), code, message })
       failures.length = Math.min(failures.length, KEPT_FAILURES)

@@ -15,7 +15,6 @@ type LogOptions = { level: string; maxBytes: number }
 
 export type LogTarget = {
   file: string
-  /** For a person who watches: the same lines, readable. */
   terminal?: { write(text: string): unknown; colour: 'on' | 'off' } | undefined
   clock: Clock
   onTrouble: (problem: string) => void
@@ -97,7 +96,6 @@ export function openLogFile(path: string, capBytes: number, onTrouble: (problem:
   }
 
   return {
-    /** After `close` lines are dropped. */
     write: (line: string): void => {
       if (closed) return
       const bytes = Buffer.from(line)

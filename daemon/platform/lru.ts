@@ -2,7 +2,6 @@
 export function createLru<Key, Value>(capEntries: number) {
   const entries = new Map<Key, Value>()
   return {
-    /** Counts as a use. */
     get: (key: Key): Value | undefined => {
       const value = entries.get(key)
       if (value === undefined) return undefined

@@ -18,23 +18,20 @@ export type ProcessLock = { lastStop: Ending; release(ending: Ending): void }
 const HOLDER_WAIT_MS = 2_000
 const HOLDER_LOOK_MS = 20
 
-/** Takes the lock or throws who has it. */
 export async function waitForLock(clock: Clock, stateDir: string, self: Holder): Promise<ProcessLock> {
   const startedMs = clock.elapsed()
   for (;;) {
     const lock = takeProcessLock(stateDir, self)
     if (!('heldBy' in lock)) return lock
     const holder = lock.heldBy && takesSignals(lock.heldBy.pid) ? lock.heldBy : undefined
-    if (holder || clock.elapsed() - startedMs > HOLDER_WAIT_MS)
-      throw new MemoryError('LOCK_HELD', `memoryd already runs${holder ? describe(holder) : ''}`, {
+    if (holder || clock.elapsed() - startedMs > HOLDER_WAIT_MS) {
+      const who = holder ? `: pid ${holder.pid}, version ${holder.version}, socket ${holder.socket}` : ''
+      throw new MemoryError('LOCK_HELD', `memoryd already runs${who}`, {
         hint: `state folder ${stateDir}; to replace it: memoryd restart`,
       })
+    }
     await clock.delay(HOLDER_LOOK_MS)
   }
-}
-
-function describe({ pid, version, socket }: Holder): string {
-  return `: pid ${pid}, version ${version}, socket ${socket}`
 }
 
 export function takeProcessLock(stateDir: string, self: Holder): ProcessLock | { heldBy: Holder | undefined } {

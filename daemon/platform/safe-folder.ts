@@ -223,7 +223,6 @@ export function hashOf(content: Uint8Array | string): string {
   return hash('sha256', content)
 }
 
-/** While it stays the same, the file need not be read again. */
 export function stampOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
   return `${ino} ${size} ${mtimeMs} ${ctimeMs}`
 }

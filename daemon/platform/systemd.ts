@@ -6,17 +6,13 @@ import { MemoryError } from '../../schema/errors.ts'
 export function notifyReady(notifySocket: string | undefined): Promise<void> {
   if (!notifySocket) return Promise.resolve()
   return new Promise((resolve, reject) => {
-    const child = execFile('systemd-notify', ['--ready', `--pid=${process.pid}`], { timeout: 5_000 }, (error) =>
-      error ? reject(unheard(error)) : resolve(),
-    )
+    const child = execFile('systemd-notify', ['--ready', `--pid=${process.pid}`], { timeout: 5_000 }, (cause) => {
+      if (!cause) return resolve()
+      // Without the notice systemd would kill a daemon that answers.
+      const hint = 'install systemd-notify (part of systemd), or start without the service: memoryd start'
+      const problem = `systemd waits for a notice that cannot be sent: ${cause.message}`
+      reject(new MemoryError('SETUP', problem, { hint, cause }))
+    })
     child.unref()
-  })
-}
-
-/** Without the notice systemd would kill a daemon that answers. */
-function unheard(cause: Error): MemoryError {
-  return new MemoryError('SETUP', `systemd waits for a notice that cannot be sent: ${cause.message}`, {
-    hint: 'install systemd-notify (part of systemd), or start without the service: memoryd start',
-    cause,
   })
 }

@@ -17,7 +17,6 @@ export function headOf(text: string, units: number): string {
   return text.slice(0, isWithinCharacter(text, units) ? units + 1 : units)
 }
 
-/** The same of its end. */
 export function tailOf(text: string, units: number): string {
   const from = Math.max(0, text.length - units)
   return text.slice(isWithinCharacter(text, from) ? from - 1 : from)
@@ -50,7 +49,6 @@ export const JSON_BYTES_PER_TOKEN = 2
 const CAP_VALUES = 200_000
 const CAP_DEPTH = 500
 
-/** An estimate of tokens that counts JSON at two bytes a token. */
 export function textTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / (isJson(text) ? JSON_BYTES_PER_TOKEN : BYTES_PER_TOKEN))
 }
@@ -77,12 +75,9 @@ export function padded(tokens: number): number {
 /** ISO 8601 with the zone: the day in it is the day it was there. */
 export function stampAt(ms: number, minutesEast: number): string {
   const wall = new Date(ms + minutesEast * 60_000).toISOString().slice(0, -1)
+  const two = (count: number) => String(count).padStart(2, '0')
   const [hours, minutes] = [Math.trunc(Math.abs(minutesEast) / 60), Math.abs(minutesEast) % 60]
   return `${wall}${minutesEast < 0 ? '-' : '+'}${two(hours)}:${two(minutes)}`
-}
-
-function two(count: number): string {
-  return String(count).padStart(2, '0')
 }
 
 const SAFE = /^[A-Za-z0-9._-]{1,128}$/

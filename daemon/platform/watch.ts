@@ -11,7 +11,6 @@ export type WatchFailure = { code: string; path: string }
 
 export type WatchOptions = {
   clock: Clock
-  /** How many levels of folders below each root. */
   depth: number
   isIgnored?: (path: string, stats?: Stats) => boolean
   /** Changes are delivered when none has come for so long, */
