@@ -59,22 +59,18 @@ async function startParts(core: Core): Promise<void> {
   const { settings, clock, lastStop, db: store } = core
   const { health, log, repaired, lifecycle: parts } = core
 
-  // Memories.
   const projects = createProjects(core)
   const memory = parts.add('memory', createMemory(core, projects))
 
-  // Models and background work.
   const model = parts.add('models', createModels(core))
   const jobs = createJobs(core, model)
 
-  // Transcripts.
   const reader = parts.add('transcripts', createTranscriptReader(core, projects, jobs))
   const sessions = createSessions(core, projects, reader)
 
   const recall = parts.add('recall', createRecall(core, projects, memory, model))
   const agent = createAgentRunner(core, model, sessions)
 
-  // What is learnt from sessions.
   const notes = createNotes(core, projects, sessions, agent, model)
   const extraction = createExtraction(core, projects, sessions, memory, notes, agent, model)
   const context = createContext(core, model, sessions, memory, agent, notes, recall)
@@ -99,7 +95,6 @@ async function startParts(core: Core): Promise<void> {
 
   const hooks = parts.add('hooks', createHooks(core, projects, memory, recall, notes, mail, reader, jobs, sessions))
 
-  // Requests.
   const status = () => ({
     mode: model.mode(),
     budget: model.budget(),
@@ -117,7 +112,6 @@ async function startParts(core: Core): Promise<void> {
   server.onStopping(mail.close)
   await server.listen()
 
-  // Background work.
   jobs.start()
   parts.add('jobs', jobs.stop)
   if (lastStop === 'unclean') {

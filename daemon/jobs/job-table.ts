@@ -23,7 +23,6 @@ export function createJobTable(current: () => Db) {
       const row = statements().get.get(id) as JobRow | undefined
       return row && jobOf(row)
     },
-    /** Newest first. */
     list: ({ state, limit, after }: JobFilter): { jobs: Job[]; next: number | undefined } => {
       const { list, listState } = statements()
       const page = { limit: limit + 1, after: after ?? Number.MAX_SAFE_INTEGER }
@@ -175,7 +174,6 @@ const MOST_LOSSES = 10
 /** A clock that went back further was set back: then times that were written before mean nothing. */
 const SET_BACK_MS = 60_000
 
-/** How a run ended. Times in ms. */
 export type Ending =
   | { to: 'done'; result: unknown; runId?: string | undefined; truncated: boolean }
   /** `retryAt` of a failed job is for what became due meanwhile. */

@@ -56,11 +56,9 @@ export type JobKind = {
   low?: true
   /** A stop does not wait for it: the next daemon goes on where it was. */
   resumes?: true
-  /** The part of the settings that switches it off. */
   setting?: 'notes'
   /** history.db already covers this watermark: settled without running. */
   alreadyDone?(job: Claimed): boolean
   run(job: Claimed, context: RunContext): Promise<Outcome>
-  /** The user killed it. */
   killed?(job: Claimed): void
 }

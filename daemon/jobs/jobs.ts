@@ -44,7 +44,6 @@ export function createJobs(core: Core, models: Models) {
 
   return {
     register: runner.register,
-    /** `list` is asked again when the settings change. */
     schedule: (list: () => readonly Schedule[]): void => {
       listSchedules = list
     },
@@ -72,7 +71,6 @@ export function createJobs(core: Core, models: Models) {
         throw new MemoryError('CONFLICT', `${answer.by} took its place`, { hint: `memoryd jobs show ${answer.by}` })
       throw new MemoryError('CONFLICT', `${id} is ${answer.refused}: there is nothing to try again`)
     },
-    /** Forgets jobs that ended so many days ago. */
     expire: (days: number) => table.expire(clock.now() - days * DAY_MS),
     settingsChanged: (): void => {
       if (starting) return

@@ -235,7 +235,6 @@ export function createRunner(
       return enqueued
     },
     wake: lookSoon,
-    /** What jobs wait for may have come. */
     resume: (): void => {
       mayGoOn = true
       look()

@@ -97,7 +97,6 @@ export function createScheduler({ clock, db, disk, health, log }: Core, runner: 
     isPlanned = true
   }
 
-  /** Also after a change of the settings. Resolves when all are planned. */
   const plan = async (list: readonly Schedule[]): Promise<void> => {
     if (isStopped) return
     schedules = list

@@ -231,7 +231,6 @@ function createGathering() {
       } else if (told.type === 'message_stop') state = 'over'
       return undefined
     },
-    /** Undefined when the answer did not begin. */
     usage: () => (state === 'before' ? undefined : usage && ours(usage)),
     whole: (): { content: Block[]; stop: string; usage: Usage } | Wrong | undefined => {
       if (state !== 'over') return undefined

@@ -94,7 +94,6 @@ export function mostUsage(
   return { ...nothing, cacheWrite: tokens, ...(kept === '1h' && { cacheWrite1h: tokens }) }
 }
 
-/** Undefined where it is unknown. */
 function finalUsage(result: ModelAnswer | ModelFailure, maxTokens: number): Usage | undefined {
   if ('failed' in result && result.spent === 'nothing') return { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 }
   const { usage } = result

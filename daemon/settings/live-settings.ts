@@ -40,7 +40,6 @@ export function loadSettings(file: string, env: Environment, home: string) {
     onReload: (listener: (reloaded: Reloaded) => void) => void afterReload.push(listener),
     /** Called after every listener of `onReload`. */
     onChange: (listener: (settings: Settings) => void) => void afterChange.push(listener),
-    /** Reads the file again. Refusal keeps what was in force. */
     reload: () => {
       const reloaded = readAgain()
       for (const listener of afterReload) listener(reloaded)
@@ -79,7 +78,8 @@ export function watchSettings(settings: LiveSettings, clock: Clock, health: Heal
 export function readSettings(file: string, env: Environment, home: string): Settings {
   const parsed = parseSettings(readText(file), { env, home })
   if ('settings' in parsed) return parsed.settings
-  throw new MemoryError('SETUP', `${file} is not a valid configuration:\n${indent(parsed.problems)}`, {
+  const problems = parsed.problems.join('\n').replaceAll('\n', '\n  ')
+  throw new MemoryError('SETUP', `${file} is not a valid configuration:\n  ${problems}`, {
     hint: `correct it, or move it away to use the defaults; every key is described in schema/config.schema.json`,
   })
 }
@@ -109,11 +109,4 @@ function readText(file: string): string {
 function trustedOwners(): number[] {
   const OVERFLOW_UID = 65_534
   return [process.getuid?.() ?? -1, 0, OVERFLOW_UID]
-}
-
-function indent(lines: string[]): string {
-  return lines
-    .flatMap((line) => line.split('\n'))
-    .map((line) => `  ${line}`)
-    .join('\n')
 }
