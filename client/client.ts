@@ -94,7 +94,6 @@ export function createClient(
       )
     }
 
-  /** The answer as it arrives. */
   const stream = (route: RouteShape) =>
     async function* (input: Input = {}, { signal, deadlineMs = defaultMs }: CallOptions = {}) {
       const response = await attempt(() =>

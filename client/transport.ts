@@ -143,19 +143,12 @@ export async function readWhole(response: IncomingMessage, socketPath: string) {
 type Reason = 'absent' | 'closed' | 'stale' | 'cut' | 'garbled' | 'slow'
 
 function explain(error: NodeJS.ErrnoException, socketPath: string, reused: boolean): MemoryError {
-  switch (error.code) {
-    case 'ENOENT':
-    case 'ECONNREFUSED':
-    case 'ENOTDIR':
-    case 'ENOTSOCK':
-      return unreachable('absent', `no daemon at ${socketPath}`, error)
-    case 'EACCES':
-    case 'EPERM':
-      return unreachable('closed', `no access to ${socketPath}`, error)
-    case 'ECONNRESET':
-    case 'EPIPE':
-      return unreachable(reused ? 'stale' : 'cut', `the daemon at ${socketPath} hung up`, error)
-  }
+  const isOneOf = (...codes: string[]) => codes.includes(error.code ?? '')
+  if (isOneOf('ENOENT', 'ECONNREFUSED', 'ENOTDIR', 'ENOTSOCK'))
+    return unreachable('absent', `no daemon at ${socketPath}`, error)
+  if (isOneOf('EACCES', 'EPERM')) return unreachable('closed', `no access to ${socketPath}`, error)
+  if (isOneOf('ECONNRESET', 'EPIPE'))
+    return unreachable(reused ? 'stale' : 'cut', `the daemon at ${socketPath} hung up`, error)
   return unreachable('garbled', `cannot talk to ${socketPath}: ${error.message}`, error)
 }
 

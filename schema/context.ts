@@ -135,6 +135,7 @@ export const ToolResultPiece = z
   .describe('A result that is kept, or a part of it, without credentials and what is marked as private')
 export type ToolResultPiece = z.infer<typeof ToolResultPiece>
 
+const Entry = z.union([z.string(), z.looseObject({})])
 const Restore = z.strictObject({
   files: z
     .array(z.string().max(4096))
@@ -146,18 +147,11 @@ const Restore = z.strictObject({
     .max(200)
     .optional()
     .describe('Newest first'),
-  todos: z
-    .array(z.union([z.string(), z.looseObject({})]))
-    .max(1_000)
-    .optional(),
+  todos: z.array(Entry).max(1_000).optional(),
   plan: z
     .union([z.string(), z.strictObject({ path: z.string().max(4096), content: z.string().optional() })])
     .optional(),
-  tasks: z
-    .array(z.union([z.string(), z.looseObject({})]))
-    .max(200)
-    .optional()
-    .describe('What runs in the background, and how far it is'),
+  tasks: z.array(Entry).max(200).optional().describe('What runs in the background, and how far it is'),
   sticky: z
     .array(z.string())
     .max(200)

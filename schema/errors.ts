@@ -20,14 +20,7 @@ export type HttpCode = keyof typeof httpStatus
 export type ErrorCode = HttpCode | (typeof localCodes)[number]
 
 /** Any route may answer with these; a route lists only what it adds. */
-export const universalCodes = [
-  'BAD_REQUEST',
-  'NOT_FOUND',
-  'TOO_LARGE',
-  'PROTOCOL',
-  'INTERNAL',
-  'DEGRADED',
-] as const satisfies HttpCode[]
+export const universalCodes = ['BAD_REQUEST', 'NOT_FOUND', 'TOO_LARGE', 'PROTOCOL', 'INTERNAL', 'DEGRADED'] as const
 
 export type ErrorBody = {
   error: { code: HttpCode; message: string; hint?: string; reason?: string } & Record<string, unknown>

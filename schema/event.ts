@@ -13,7 +13,6 @@ const StatusEvent = z.object({
     .enum(['connected', 'condition', 'settings', 'paused', 'mode'])
     .describe('What happened; connected opens a stream'),
 })
-
 export type StatusEvent = z.infer<typeof StatusEvent>
 
 const SavedEvent = z.object({

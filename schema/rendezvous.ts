@@ -52,11 +52,8 @@ export function findPlaces(env: Environment): Places {
 function findHome(env: Environment): string {
   const home = env.HOME || homeOfUser()
   if (home && isAbsolute(home)) return home
-  throw new MemoryError(
-    'SETUP',
-    home ? `HOME must be an absolute path, got ${JSON.stringify(home)}` : 'HOME is not set',
-    { hint: 'set HOME to your home folder' },
-  )
+  const problem = home ? `HOME must be an absolute path, got ${JSON.stringify(home)}` : 'HOME is not set'
+  throw new MemoryError('SETUP', problem, { hint: 'set HOME to your home folder' })
 }
 
 function homeOfUser(): string | undefined {

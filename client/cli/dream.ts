@@ -3,13 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { DreamLive } from '../../schema/dream.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { StrictClient } from '../client.ts'
-import { asUser, type Context, harmless } from './context.ts'
+import { asUser, type Context, harmless, INTERRUPTED } from './context.ts'
 import { frame, gateLines, reportLines } from './dream-view.ts'
 
 type DreamOptions = { watch?: true; explain?: true; last?: true }
 
-/** The exit code that a shell gives to what Ctrl-C ended. */
-const INTERRUPTED = 130
 const TICK_MS = 1_000
 const CTRL_C = '\u0003'
 

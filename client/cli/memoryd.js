@@ -18,13 +18,10 @@ if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
 } else {
   // Not in the folder for temporary files, which is Node's default: others may write there. The demo leaves nothing behind.
   const cache = join(process.env.XDG_CACHE_HOME || join(process.env.HOME || '', '.cache'), 'memoryd')
-  if (!isAbsolute(cache)) {
-    // Without a home there is no place for a cache.
-  } else if (process.argv[2] === 'uninstall') {
-    rmSync(cache, { recursive: true, force: true })
-  } else if (process.argv[2] !== 'demo') {
-    module.enableCompileCache(cache)
-  }
+  // Without a home there is no place for it.
+  const hasPlace = isAbsolute(cache)
+  if (hasPlace && process.argv[2] === 'uninstall') rmSync(cache, { recursive: true, force: true })
+  else if (hasPlace && process.argv[2] !== 'demo') module.enableCompileCache(cache)
   const source = new URL('./main.ts', import.meta.url)
   await import(existsSync(source) ? source.href : new URL('../../dist/cli.js', import.meta.url).href)
 }

@@ -9,7 +9,7 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { ImportProgress as Progress } from '../../schema/session.ts'
 import type { ExportLine } from '../../schema/transfer.ts'
 import type { StrictClient } from '../client.ts'
-import { asUser, type Context, count, harmless } from './context.ts'
+import { asUser, type Context, count, harmless, INTERRUPTED } from './context.ts'
 import type { Where } from './memories.ts'
 
 /** A large set takes long: every word of it is searched for credentials. */
@@ -115,9 +115,6 @@ export async function move(context: Context, from: string, to: string): Promise<
       : `${count(done.files.length, 'file')} of ${ends.from} followed to ${done.dir}`,
   ])
 }
-
-/** The exit code that a shell gives to what Ctrl-C ended. */
-const INTERRUPTED = 130
 
 type Wanted = Contract['importTranscripts']['input']
 

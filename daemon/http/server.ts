@@ -17,7 +17,6 @@ import { callOf, failure, parseInput, protocolHeaders, protocolProblem, type Rou
 
 type AnyHandler = (call: ReturnType<typeof callOf>) => unknown
 
-const LONGEST_PARAM = 2_048
 /** The variables of a caller: a long text and three paths, each character of which may take six bytes there. */
 const HEADER_LIMIT_BYTES = 131_072
 
@@ -27,7 +26,7 @@ export function createServer(core: Core) {
     bodyLimit: BODY_LIMIT_BYTES,
     logger: false,
     exposeHeadRoutes: false,
-    routerOptions: { maxParamLength: LONGEST_PARAM },
+    routerOptions: { maxParamLength: 2_048 },
     forceCloseConnections: 'idle',
     // Schemas are loaded with the first request of a route, so fastify compiles none: its compilers would cost every start 50 ms.
     schemaController: {

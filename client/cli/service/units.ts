@@ -1,16 +1,9 @@
 /** Fills real paths into the unit templates, escaped as each format asks. Pure. */
 import { MemoryError } from '../../../schema/errors.ts'
 
-export type UnitValues = {
-  node: string
-  main: string
-  config: string
-  state: string
-  socket: string
-  home: string
-  /** Variables of the user's shell that settings depend on: a service would not have them. */
-  env: Record<string, string>
-}
+type Paths = Record<'node' | 'main' | 'config' | 'state' | 'socket' | 'home', string>
+/** `env`: variables of the user's shell that settings depend on; a service would not have them. */
+export type UnitValues = Paths & { env: Record<string, string> }
 
 export function fillSystemdUnit(template: string, values: UnitValues): string {
   refuseUnwritable(values)
