@@ -2,6 +2,7 @@
  * Runs of models over what was said in a session: the prefix that all jobs of a session share, and the runs that go on from
  * it. A prefix is the harness's own request where it handed one over, else the daemon's rendering of the session.
  */
+
 import { MemoryError } from '../../schema/errors.ts'
 import type { Core } from '../core.ts'
 import type { Evidence } from '../memory/journal.ts'
@@ -9,6 +10,7 @@ import type { Models } from '../models/models.ts'
 import { costInNanos, factsOf } from '../models/prices.ts'
 import type { ModelFailure, Usage } from '../models/wire.ts'
 import type { MessageTable, SessionKey } from '../sessions/message-table.ts'
+import { sessionName } from '../sessions/sessions.ts'
 import { type LoopReport, runLoop } from './loop.ts'
 import { createPlaces } from './permissions.ts'
 import {
@@ -23,7 +25,7 @@ import {
   type LastWords,
   type Prefix,
 } from './prefix.ts'
-import { createRendering, readSession, type SessionMessage, sessionName } from './rendering.ts'
+import { createRendering, readSession, type SessionMessage } from './rendering.ts'
 import { createToolRunner } from './tool-runner.ts'
 import { cleanText } from './tools.ts'
 import { createWorkingCopy } from './working-copy.ts'

@@ -3,12 +3,14 @@
  * its cache what an earlier job wrote there. Once it has become too long it begins further on, with the notes of the
  * session in place of what was left out.
  */
+
 import { hash } from 'node:crypto'
 import type { Core } from '../core.ts'
 import { type Db, withoutWaiting } from '../db/database.ts'
 import { createInTurn } from '../platform/queue.ts'
 import { isWithinCharacter, tokensIn } from '../platform/text.ts'
 import { type MessageTable, readMessages, type SessionKey } from '../sessions/message-table.ts'
+import { sessionName } from '../sessions/sessions.ts'
 import { cleanText } from './tools.ts'
 
 /** A message as models are told it; those of transcripts are of this shape, too. Only those with an id can be cited. */
@@ -90,10 +92,6 @@ export function createRendering({ db, clock }: Core) {
      */
     render: (rendering: Rendering) => inTurn(sessionName(rendering.key), () => render(rendering)),
   }
-}
-
-export function sessionName({ harness, sessionId }: SessionKey): string {
-  return JSON.stringify([harness, sessionId])
 }
 
 type Found = { message: SessionMessage; number: number; rendered: RenderedMessage }

@@ -2,10 +2,11 @@
  * What can stand for a conversation: the notes of its session, or a summary by a model. Asks the model again when nothing
  * usable comes back, and tells it less when it was too much.
  */
+
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Agent } from '../agent/agent.ts'
 import { daemonPrefix } from '../agent/prefix.ts'
-import { cleanParts, readSession, renderMessage, sessionName } from '../agent/rendering.ts'
+import { cleanParts, readSession, renderMessage } from '../agent/rendering.ts'
 import type { Core } from '../core.ts'
 import type { Models } from '../models/models.ts'
 import type { Notes as SessionNotes } from '../notes/notes.ts'
@@ -13,6 +14,7 @@ import type { Clock } from '../platform/clock.ts'
 import { runCommand } from '../platform/process.ts'
 import { findProjectRoot, privateFolder } from '../projects/paths.ts'
 import type { MessageTable, SessionKey } from '../sessions/message-table.ts'
+import { sessionName } from '../sessions/sessions.ts'
 import { isCut, keptFrom, type Parts } from './cuts.ts'
 import type { Message } from './messages.ts'
 import { lastSummary, readSummary, type Scope, summaryTask } from './summary.ts'

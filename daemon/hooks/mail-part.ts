@@ -2,13 +2,14 @@
  * The mail of a session as a part of what a hook prints: quoted, one hook at a time, in pieces where a letter is longer than the room.
  * A letter is acknowledged once its last piece has reached the harness, and comes again when it did not.
  */
+
 import type { Mail } from '../../schema/mail.ts'
-import { sessionName } from '../agent/rendering.ts'
 import type { Core } from '../core.ts'
 import type { MailService } from '../mail/mail.ts'
 import { createLru } from '../platform/lru.ts'
 import { isWithinCharacter } from '../platform/text.ts'
 import type { SessionKey } from '../sessions/message-table.ts'
+import { sessionName } from '../sessions/sessions.ts'
 import { injectedBlock } from '../transcripts/injected.ts'
 import type { Part } from './hooks.ts'
 

@@ -11,7 +11,7 @@ import type { Core } from '../core.ts'
 import { isDiskError } from '../platform/disk.ts'
 import type { Events } from '../platform/events.ts'
 import { message } from '../platform/files.ts'
-import { undoOf } from '../platform/if-lost.ts'
+import { undoOf } from '../recall/given.ts'
 import { answerOddities, bindServer, createStop, endWithBadRequest } from './listen.ts'
 import { callOf, failure, parseInput, protocolHeaders, protocolProblem, type RouteFile, toFailure } from './request.ts'
 

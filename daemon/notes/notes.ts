@@ -2,11 +2,11 @@
  * Notes of a session: after a turn a model brings them up to date, or else rules do. After a kill, the notes and what
  * they cover are both old or both new.
  */
+
 import { setImmediate as turn } from 'node:timers/promises'
 import { MemoryError } from '../../schema/errors.ts'
 import type { SessionNotes } from '../../schema/session.ts'
 import { type Agent, type SessionPrefix, whyNotDone } from '../agent/agent.ts'
-import { sessionName } from '../agent/rendering.ts'
 import type { Core } from '../core.ts'
 import { type JobKind, LOST, type Outcome, skipped } from '../jobs/job.ts'
 import type { Models } from '../models/models.ts'
@@ -21,6 +21,7 @@ import {
   readMessages,
   type SessionKey,
 } from '../sessions/message-table.ts'
+import { sessionName } from '../sessions/sessions.ts'
 import type { Settings } from '../settings/settings.ts'
 import { notesDirective } from './notes-directive.ts'
 import { type Coverage, createNotesFile, hashOf, NOTES_FILE } from './notes-file.ts'

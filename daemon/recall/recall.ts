@@ -8,13 +8,19 @@ import type { Collected, RecallAnswer, RecallRequest } from '../../schema/recall
 import type { Core } from '../core.ts'
 import type { Memory } from '../memory/memory.ts'
 import type { Models } from '../models/models.ts'
-import { withUndo } from '../platform/if-lost.ts'
 import { createInTurn } from '../platform/queue.ts'
 import { safeId } from '../platform/text.ts'
 import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
 import { createCorpora, within } from './corpus.ts'
-import { createLateSelections, createShownMemories, createTickets, LATEST_MS, type SessionName } from './given.ts'
+import {
+  createLateSelections,
+  createShownMemories,
+  createTickets,
+  LATEST_MS,
+  type SessionName,
+  withUndo,
+} from './given.ts'
 import { ENOUGH } from './rank.ts'
 import { type Choice, type Chosen, createChooser } from './select.ts'
 import { createSurface } from './surface.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ModelRequest } from '../../daemon/models/wire.ts'
-import { undoOf } from '../../daemon/platform/if-lost.ts'
+import { undoOf } from '../../daemon/recall/given.ts'
 import { hasEnoughWords } from '../../daemon/recall/recall.ts'
 import { RecallRequest } from '../../schema/recall.ts'
 import { caller, recallRig, threeMemories } from './rig.ts'
