@@ -24,11 +24,8 @@ export async function killWhileWriting(rounds: number): Promise<void> {
     const { child, exited, logged } = launch(home)
     await logged('memoryd is ready')
     let going = true
-    let tell = () => {}
-    const firstAnswer = new Promise<void>((resolve) => {
-      tell = resolve
-    })
-    const writers = Array.from({ length: CLIENTS }, async (_, writer) => {
+    const firsts = Array.from({ length: CLIENTS }, () => Promise.withResolvers<void>())
+    const writers = firsts.map(async (first, writer) => {
       const client = connect({ socket: home.places.socketPath, deadlineMs: 5_000, actor: 'user' })
       for (let n = 0; going; n++) {
         const file = `w${writer}_${n % 5}.md`
@@ -38,13 +35,13 @@ export async function killWhileWriting(rounds: number): Promise<void> {
         if (done) {
           acknowledged.set(file, content)
           uncertain.delete(file)
-          tell()
+          first.resolve()
         }
       }
       client.close()
     })
-    // Every other round is killed in the midst of its first writes, the others once some were acknowledged.
-    if (round % 2 === 0) await firstAnswer
+    // Every other round is killed in the midst of its first writes, the others once each client had one acknowledged.
+    if (round % 2 === 0) await Promise.all(firsts.map(({ promise }) => promise))
     await delay(random() * SPREAD_MS)
     child.kill('SIGKILL')
     await exited
