@@ -8,9 +8,13 @@ import { findPlaces } from '../../schema/rendezvous.ts'
 import { daemonMain, launch, startDaemon } from '../support/daemon.ts'
 import { statusEvents } from '../support/events.ts'
 import { makeHome } from '../support/home.ts'
+import { startDaemon as startHere } from '../support/in-process.ts'
 import { needPrograms } from '../support/programs.ts'
 
 const mode = (path: string) => statSync(path).mode & 0o777
+
+/** So often a daemon looks whether its socket is still there. */
+const LOOK_MS = 10_000
 
 describe('a running daemon', () => {
   it('is reachable by its user alone', async () => {
@@ -73,10 +77,11 @@ describe('a running daemon', () => {
     const runtime = join(home.dir, 'run')
     const env = { ...home.env, MEMORYD_SOCKET: join(runtime, 'memoryd.sock') }
     const moved = { ...home, env, places: findPlaces(env) }
-    const daemon = await startDaemon(moved)
+    const daemon = await startHere(moved)
     for await (const event of statusEvents(daemon.client)) {
       if (event.change === 'connected') {
         rmSync(runtime, { recursive: true })
+        daemon.time.pass(LOOK_MS)
         await daemon.logged('the socket had been deleted')
         await connect({ socket: moved.places.socketPath, strict: true }).pause()
       } else break
