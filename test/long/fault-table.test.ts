@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest'
+import { operations } from '../support/fault-operations.ts'
+import { faultTable, kills, problemsIn, summary } from '../support/fault-table.ts'
+
+const named = operations.map((operation) => [operation.name, operation] as const)
+
+describe('whichever file call', () => {
+  it.for(named)(
+    'fails, once or for long: %s leaves what was acknowledged and nothing else',
+    async ([, one], context) => {
+      const { cases, run } = await faultTable(context, [one])
+      const verdicts = await run(cases)
+      console.info(summary(verdicts))
+      expect(problemsIn(verdicts)).toEqual([])
+    },
+  )
+
+  it.for(named.filter(([, { isWrite }]) => isWrite))(
+    'is the last: %s is whole or not at all',
+    async ([, one], context) => {
+      const { cases, run } = await faultTable(context, [one])
+      const verdicts = await run(kills(cases))
+      console.info(summary(verdicts))
+      expect(problemsIn(verdicts)).toEqual([])
+    },
+  )
+})
