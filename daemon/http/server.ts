@@ -201,24 +201,29 @@ function encodeEvent({ type, ...data }: Event): string {
 }
 
 export function createEventStreams(events: Events, onDropped: () => void) {
-  const open = new Set<ServerResponse>()
+  const open = new Map<ServerResponse, () => void>()
+  // An event that is written after the end of a response would be an error that ends the daemon.
+  const forget = (response: ServerResponse) => {
+    open.get(response)?.()
+    open.delete(response)
+  }
   return {
     open: (response: ServerResponse, headers: Record<string, string>, first: Event): void => {
       response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', ...headers })
-      open.add(response)
       response.write(encodeEvent(first))
       const unsubscribe = events.subscribe((event) => {
         if (response.writableLength <= UNREAD_LIMIT_BYTES) return void response.write(encodeEvent(event))
         onDropped()
         response.destroy()
       })
-      response.once('close', () => {
-        open.delete(response)
-        unsubscribe()
-      })
+      open.set(response, unsubscribe)
+      response.once('close', () => forget(response))
     },
     closeAll: (): void => {
-      for (const response of open) response.end()
+      for (const response of [...open.keys()]) {
+        forget(response)
+        response.end()
+      }
     },
     readers: (): number => open.size,
   }

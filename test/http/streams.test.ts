@@ -16,7 +16,9 @@ async function streaming() {
   let dropped = 0
   const streams = createEventStreams(events, () => void dropped++)
   let opened = () => {}
+  const errors: Error[] = []
   const server = createServer((_request, response) => {
+    response.on('error', (error) => errors.push(error))
     streams.open(response, {}, first)
     opened()
   })
@@ -31,7 +33,7 @@ async function streaming() {
     await isOpen
     return outgoing
   }
-  return { events, streams, connect, dropped: () => dropped }
+  return { events, streams, connect, errors, dropped: () => dropped }
 }
 
 it('drops a reader that does not read, buffers no more than its limit, and goes on serving others', async () => {
@@ -62,4 +64,14 @@ it('forgets a reader that went away', async () => {
   while (streams.readers() > 0) await new Promise(setImmediate)
   events.publish(change)
   expect(streams.readers()).toBe(0)
+})
+
+it('writes nothing to readers that were told the end', async () => {
+  const { streams, connect, events, errors } = await streaming()
+  const reader = await connect()
+  const ended = new Promise((resolve) => reader.on('response', (response) => response.resume().once('end', resolve)))
+  streams.closeAll()
+  events.publish(change)
+  await ended
+  expect(errors).toEqual([])
 })
