@@ -27,7 +27,8 @@ export default async function setup(project: TestProject): Promise<() => void> {
   mkdirSync(join(root, 'bin'))
   symlinkSync('../client/cli/memoryd.js', join(root, 'bin', 'memoryd'))
   // For the threads of daemons in the process of a test: to strip the types of their sources takes longer than to run them.
-  process.env.NODE_COMPILE_CACHE = join(root, 'cache')
+  // Not in the package: a worker of vitest may still write there when it is removed.
+  process.env.NODE_COMPILE_CACHE = join(caches, 'compiled')
   project.provide('packageRoot', root)
   return () => rmSync(root, { recursive: true, force: true })
 }
