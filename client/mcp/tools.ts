@@ -198,5 +198,5 @@ export function errorInWords(error: unknown, self: string): string {
 /** In place of hints that are meant for a user. */
 const remedies: Partial<Record<MemoryError['code'], string>> = {
   NOT_FOUND: 'memory_index lists the memories, search_transcripts names sessions',
-  DEGRADED: 'the disk cannot be written; reading still works, and memoryd recovers by itself',
+  DEGRADED: 'a file cannot be read or written now; other memories still can, and memoryd recovers by itself',
 }

@@ -1,6 +1,7 @@
 /** Daily logs of a memory directory, `logs/YYYY/MM/YYYY-MM-DD.md`, which a dream distils. Follows no link. */
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs'
+import { fstatSync, lstatSync, readdirSync, readSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { unlessGone, withPlain } from '../transcripts/tail.ts'
 
 /** `text`: cut if very long. */
 export type DailyLog = { file: string; bytes: number; text: string }
@@ -50,25 +51,15 @@ function taken(dir: string, files: readonly string[]): Unread {
 }
 
 function list(folder: string): string[] {
-  try {
-    return lstatSync(folder).isDirectory() ? readdirSync(folder) : []
-  } catch {
-    return []
-  }
+  return unlessGone(folder, () => (lstatSync(folder).isDirectory() ? readdirSync(folder) : [])) ?? []
 }
 
 function readPlain(path: string): { bytes: number; text: string } | undefined {
-  try {
-    const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-    try {
-      const stats = fstatSync(fd)
-      if (!stats.isFile()) return undefined
-      const text = Buffer.alloc(Math.min(stats.size, TEXT_BYTES))
-      return { bytes: stats.size, text: text.subarray(0, readSync(fd, text, 0, text.length, 0)).toString() }
-    } finally {
-      closeSync(fd)
-    }
-  } catch {
-    return undefined
+  const read = (fd: number) => {
+    const stats = fstatSync(fd)
+    if (!stats.isFile()) return undefined
+    const text = Buffer.alloc(Math.min(stats.size, TEXT_BYTES))
+    return { bytes: stats.size, text: text.subarray(0, readSync(fd, text, 0, text.length, 0)).toString() }
   }
+  return unlessGone(path, () => withPlain(path, read))
 }

@@ -1,6 +1,7 @@
 /** Runs what is due: claims jobs, renews leases, and records how each run ended, errors included, if the lease is still held. */
 import { randomBytes } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
+import { MemoryError } from '../../schema/errors.ts'
 import type { Core } from '../core.ts'
 import type { Models } from '../models/models.ts'
 import type { Timer } from '../platform/clock.ts'
@@ -22,6 +23,9 @@ const MODEL_RUNS_AT_ONCE = 2
 const OTHER_RUNS_AT_ONCE = 4
 const LOW_RUNS_AT_ONCE = 1
 const LOOK_EVERY_MS = 30_000
+/** After what a run needs could not be read or written: the first time, and later. */
+const LOOK_SOON_MS = 5_000
+const LOOK_AGAIN_MS = 60_000
 /** An aborted run has this long to end. */
 const ABORTED_MS = 1_000
 
@@ -171,8 +175,12 @@ export function createRunner(
         ownsLease: () => claims.holds(owner, job.id),
       })
     } catch (error) {
+      const why = message(error)
+      // Nothing tells when it can be read again. No failure: after three of them it would be given up.
+      if (error instanceof MemoryError && error.code === 'DEGRADED')
+        return { postponed: why, untilMs: clock.now() + (job.error === why ? LOOK_AGAIN_MS : LOOK_SOON_MS) }
       if (!abort.signal.aborted) failed(error, job)
-      return { failed: message(error) }
+      return { failed: why }
     }
   }
 

@@ -92,6 +92,8 @@ export function createStatusLines(
     for (const { name, cwd, row, upTo, before } of first) {
       if (signal.aborted) return
       const last = before?.row === row ? before.line : undefined
+      // Comes after the others in the next round, should its messages not be readable.
+      known.set(name, { line: last, row, upTo: 0, round })
       const line = await lineOf(row, cwd, last, signal)
       known.set(name, { line: line ?? last, row, upTo, round })
     }

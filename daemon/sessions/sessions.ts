@@ -81,9 +81,10 @@ export function createSessions(core: Core, projects: Projects, reader: Transcrip
     if (row.unsure === 0 || row.gone === 1 || readBytes > COUNTED_BYTES) return row.turns
     const before = counted.get(row.row)
     if (before?.readBytes === readBytes) return before.turns
-    const turns = (await turnsOf(row)).length
-    counted.set(row.row, { readBytes, turns })
-    return turns
+    const read = await turnsOf(row).catch(() => undefined)
+    if (!read) return row.turns
+    counted.set(row.row, { readBytes, turns: read.length })
+    return read.length
   }
 
   /** A folder may have become private after its sessions were read. */

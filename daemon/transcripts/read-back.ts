@@ -8,7 +8,7 @@ import { HEAD_CHARS, head, lastTotal, learn, placeIn, type Session, usageOf } fr
 import type { By, End, Fact, Message, Rewound, ToolCall, Usage } from './formats/facts.ts'
 import { present } from './formats/fields.ts'
 import { adapterFor, nameOf, type Source } from './formats/format.ts'
-import { createTail, openPlain } from './tail.ts'
+import { createTail, openPlain, unlessGone } from './tail.ts'
 
 export type Place = { harness: string; path: string; offset: number; length: number }
 
@@ -20,7 +20,7 @@ const BYTES_AT_ONCE = 1024 * 1024
 
 /**
  * What `at` makes of the line at each place; nothing where the file is gone, or was written anew and no longer has the line
- * there. Other work gets its turn after so many lines, and before one that is as long as a book; then `onTurn` is called.
+ * there; what cannot be read is an error. Other work gets its turn after so many lines, and before one that is as long as a book; then `onTurn` is called.
  */
 export async function* readBack<P extends Place, T>(
   places: Iterable<P>,
@@ -67,12 +67,8 @@ function openLines() {
     read: ({ path, offset, length }: Place): string | undefined => {
       if (length > LONGEST_LINE_BYTES) return undefined
       if (length > scratch.length) scratch = Buffer.allocUnsafe(length)
-      try {
-        const got = readSync(opened.get(path) ?? open(path), scratch, 0, length, offset)
-        return got === length ? scratch.toString('utf8', 0, length) : undefined
-      } catch {
-        return undefined
-      }
+      const got = unlessGone(path, () => readSync(opened.get(path) ?? open(path), scratch, 0, length, offset))
+      return got === length ? scratch.toString('utf8', 0, length) : undefined
     },
     close,
   }

@@ -2,6 +2,7 @@
 import { type Dir, type Dirent, lstatSync, opendirSync, type Stats } from 'node:fs'
 import { setImmediate as immediate } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
+import { MemoryError } from '../../schema/errors.ts'
 import type { Core } from '../core.ts'
 import type { Timer } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
@@ -220,7 +221,8 @@ export function createReadQueue({ clock, settings, layout, disk, health, log }: 
   }
 }
 
-function errorOf({ message, code }: Failed): Error {
+function errorOf({ message, code, hint }: Failed): Error {
+  if (code === 'DEGRADED') return new MemoryError(code, message, { hint })
   return Object.assign(new Error(message), code !== undefined && { code })
 }
 

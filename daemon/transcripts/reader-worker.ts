@@ -15,7 +15,7 @@ export type WorkerData = { indexFile: string; backlogDays: number }
 export type Lane = 'live' | 'backlog'
 export type Question = { turns: readonly Source[] } | { lines: PushedTurn }
 /** An error of SQLite would arrive in the other thread as `{}`. */
-export type Failed = { message: string; code?: string }
+export type Failed = { message: string; code?: string; hint?: string | undefined }
 
 /** `sequence` grows with each post; `idle` names the last one that is done. */
 export type ToWorker =
@@ -224,8 +224,8 @@ export function createBatchSize() {
 }
 
 function failed(error: unknown): Failed {
-  const { message, code } = error as NodeJS.ErrnoException
-  return { message: String(message), ...(code !== undefined && { code: String(code) }) }
+  const { message, code, hint } = error as NodeJS.ErrnoException & { hint?: string }
+  return { message: String(message), hint, ...(code !== undefined && { code: String(code) }) }
 }
 
 if (parentPort && workerData?.indexFile) {

@@ -4,6 +4,7 @@ import { hash } from 'node:crypto'
 import type { BigIntStats, Stats } from 'node:fs'
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, readSync } from 'node:fs'
 import { setImmediate as immediate } from 'node:timers/promises'
+import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
 
 export type Slice = Read | Refused
@@ -37,6 +38,22 @@ export function withPlain<T>(path: string, use: (fd: number) => T): T {
   }
 }
 
+/** No plain file stands there, or none any more. */
+const GONE = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO', 'ESPIPE']
+
+/** `undefined` where there is nothing to read: any other error says nothing about what stands there. */
+export function unlessGone<T>(path: string, read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    const code = String((error as NodeJS.ErrnoException).code)
+    if (GONE.includes(code)) return undefined
+    throw new MemoryError('DEGRADED', `${path} cannot be read (${code})`, {
+      hint: 'make it readable for you, or close other files; what waits for it goes on by itself',
+    })
+  }
+}
+
 export function lstat(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false })
@@ -50,27 +67,29 @@ const CHUNK_BYTES = 262_144
 export function createTail(clock: Pick<Clock, 'now'>) {
   // One for all slices: fresh memory for each costs more time than reading.
   const scratch = Buffer.allocUnsafe(FINGERPRINT_BYTES + CHUNK_BYTES)
-  const readSlice = (path: string, cursor: Cursor | undefined, { capBytes }: { capBytes: number }): Slice => {
+  const open = (path: string, cursor: Cursor | undefined, { capBytes }: { capBytes: number }): Slice => {
     if (path.endsWith('.zst')) return { changed: 'unsupported', reason: 'it is compressed (zstd)' }
+    return withPlain(path, (fd): Slice => {
+      const stats = fstatSync(fd, { bigint: true })
+      if (!stats.isFile()) return { changed: 'unreadable', reason: 'it is not a plain file' }
+      return readOn({ fd, scratch, look: lookOf(stats, clock.now()), capBytes }, cursor)
+    })
+  }
+  const readSlice: typeof open = (path, cursor, { capBytes }) => {
     try {
-      return withPlain(path, (fd): Slice => {
-        const stats = fstatSync(fd, { bigint: true })
-        if (!stats.isFile()) return { changed: 'unreadable', reason: 'it is not a plain file' }
-        return readOn({ fd, scratch, look: lookOf(stats, clock.now()), capBytes }, cursor)
-      })
+      return open(path, cursor, { capBytes })
     } catch (error) {
       return refusalOf(error)
     }
   }
   return {
     readSlice,
-    /** From the beginning to the end, as far as it can be read; other work gets its turn after each slice. */
+    /** From the beginning to the end; other work gets its turn after each slice. */
     slices: async function* (path: string, { capBytes }: { capBytes: number }) {
-      for (let slice = readSlice(path, undefined, { capBytes }); 'cursor' in slice; ) {
+      const read = (cursor?: Cursor) => unlessGone(path, () => open(path, cursor, { capBytes }))
+      for (let slice = read(); slice && 'cursor' in slice; slice = slice.more ? read(slice.cursor) : undefined) {
         yield slice
         await immediate()
-        if (!slice.more) return
-        slice = readSlice(path, slice.cursor, { capBytes })
       }
     },
   }
@@ -290,12 +309,9 @@ export function takeLines(bytes: Buffer, at: number, found: Found, capBytes: num
 const MOST_BYTES = 1_000_000
 
 export function readSmall(path: string): string {
-  try {
-    return withPlain(path, (fd) => {
-      const stats = fstatSync(fd)
-      return stats.isFile() && stats.size <= MOST_BYTES ? readFileSync(fd, 'utf8') : ''
-    })
-  } catch {
-    return ''
+  const read = (fd: number) => {
+    const stats = fstatSync(fd)
+    return stats.isFile() && stats.size <= MOST_BYTES ? readFileSync(fd, 'utf8') : ''
   }
+  return unlessGone(path, () => withPlain(path, read)) ?? ''
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { JobKind } from '../../daemon/jobs/job.ts'
 import { endingOf } from '../../daemon/jobs/runner.ts'
+import { MemoryError } from '../../schema/errors.ts'
 import { due, heldKind, type JobRig, jobRig, START_MS, settled } from '../support/jobs.ts'
 
 const SECOND = 1_000
@@ -246,6 +247,23 @@ describe('a failed run', () => {
     await settled()
     expect(rig.jobs.get(id)).toMatchObject({ state: 'queued', error: 'a bug', failures: 1 })
     expect(rig.logged()).toContain('a bug')
+  })
+
+  it('that could not read what it needs is tried again after 5 s, then every minute, and is never given up', async () => {
+    const run = () => Promise.reject(new MemoryError('DEGRADED', 's.jsonl cannot be read (EMFILE)'))
+    const rig = await jobRig([{ name: 'plain', model: false, run }])
+    rig.runner.start()
+    const { id } = rig.runner.enqueue(due('s1', 'm1'))
+    const waits: number[] = []
+    for (let n = 0, nowMs = START_MS; n < 5; n++) {
+      await settled()
+      const { state, failures, readyMs } = rig.jobs.get(id) as { state: string; failures: number; readyMs: number }
+      expect({ state, failures }).toEqual({ state: 'waiting', failures: 0 })
+      waits.push(readyMs - nowMs)
+      rig.time.pass(readyMs - nowMs)
+      nowMs = readyMs
+    }
+    expect(waits).toEqual([5_000, 60_000, 60_000, 60_000, 60_000])
   })
 
   it('begins once, not in a burst, after the machine slept through many of its times', async () => {
