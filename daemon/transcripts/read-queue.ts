@@ -7,7 +7,7 @@ import type { Core } from '../core.ts'
 import type { Timer } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
 import { aborted, beginThread, threadFile } from '../platform/process.ts'
-import { adapterFor, mayHold, type Root, type Source, sourceOf } from './formats/format.ts'
+import { adapterFor, mayHold, type Root, type Source, sourceOf, type Unrecognised } from './formats/format.ts'
 import type { Progress } from './ingest.ts'
 import type { PushedTurn } from './pushed.ts'
 import type { Turn } from './read-back.ts'
@@ -53,7 +53,7 @@ export function createReadQueue({ clock, settings, layout, disk, health, log }: 
   const settle = (path: string, outcome: Outcome) => {
     const entry = due.get(path)
     if (!entry) return
-    entry.failed = outcome === 'failed' || outcome === 'lost'
+    entry.failed = ['failed', 'lost', 'unreadable'].includes(outcome)
     if (!entry.failed) due.delete(path)
     for (const { resolve } of entry.readers.splice(0)) resolve(outcome)
     posted.delete(path)
@@ -76,8 +76,9 @@ export function createReadQueue({ clock, settings, layout, disk, health, log }: 
       if (entry) entry.unreadBytes = progress.unreadBytes
       return
     }
-    // What cannot be read is not tried again before it changes.
-    if (entry?.stamp !== undefined && progress.state !== 'gone') stamps.set(source.path, entry.stamp)
+    // Low jobs wait for no file that may never be read.
+    if (entry && progress.state === 'unreadable') entry.unreadBytes = 0
+    else if (entry?.stamp !== undefined && progress.state !== 'gone') stamps.set(source.path, entry.stamp)
     settle(source.path, progress.state)
   }
 
@@ -254,18 +255,18 @@ export function createSweep({ clock }: Core, files: TranscriptFiles, queue: Read
     }
   }
 
-  const look = (path: string, stats: Stats, lane: Lane, sourceAt: () => Source | undefined) => {
+  const look = (path: string, stats: Stats, lane: Lane, sourceAt: () => Source | Unrecognised) => {
     if (queue.isUnchanged(path, stats)) return
     const unread = unreadOf(path)
-    const source = unread.isRead ? undefined : sourceAt()
-    if (source) queue.add(source, lane, stats, unread.bytes)
-    else queue.remember(path, stats)
+    const source = unread.isRead ? { left: 'read' } : sourceAt()
+    if (!('left' in source)) queue.add(source, lane, stats, unread.bytes)
+    else if (source.left !== 'unreadable') queue.remember(path, stats)
   }
 
   const file = (source: Source, lane: Lane) => {
     const stats = lstat(source.path)
-    if (stats) look(source.path, stats, lane, () => source)
-    else queue.add(source, lane, undefined)
+    if (!stats) queue.add(source, lane, undefined)
+    else if (stats.isFile()) look(source.path, stats, lane, () => source)
   }
 
   return {
