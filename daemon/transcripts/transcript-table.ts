@@ -154,7 +154,7 @@ function prepareMessages(db: Db) {
      WHERE m.uid = ? AND m.session = ? AND m.sub_agent = ?`,
   )
   // Ids come again in sessions that have nothing to do with each other: the time must be the same too, or the origin named.
-  // Short ones, as pi's, come again at the same time as well where agents work side by side.
+  // Short ones, as pi's, come again at the same time as well where agents work side by side; so do lines without an id.
   const twin = db.prepare(
     `SELECT m.id, m.session, other.session AS name,
        CASE WHEN own.fork_of = other.session THEN 'here' WHEN other.fork_of = own.session THEN 'there'
@@ -162,7 +162,7 @@ function prepareMessages(db: Db) {
      FROM messages m JOIN sessions other ON other.id = m.session JOIN files theirs ON theirs.id = m.file
        JOIN sessions own ON own.id = @session JOIN files ours ON ours.id = @file
      WHERE m.uid = @uid AND m.session <> @session AND m.copied = 0 AND other.harness = own.harness
-       AND (m.at = @at AND length(@uid) >= ${WORLDWIDE_CHARS} OR own.fork_of = other.session OR other.fork_of = own.session) LIMIT 1`,
+       AND (m.at = @at AND length(@uid) >= ${WORLDWIDE_CHARS} AND @uid NOT LIKE '#%' OR own.fork_of = other.session OR other.fork_of = own.session) LIMIT 1`,
   )
   const copied = db.prepare('UPDATE messages SET copied = 1 WHERE id = ?')
   // Bound by position: this runs for every message.

@@ -1,6 +1,7 @@
 import { appendFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { endedPart } from '../../daemon/sessions/message-table.ts'
 import { createTurnEnds, type EndedTurn, type TurnEnd } from '../../daemon/transcripts/ingest.ts'
 import { manualTime } from '../support/clock.ts'
 import { ingestRig } from './ingest-rig.ts'
@@ -137,6 +138,34 @@ describe('ingestion', () => {
       ['fork', 1],
     ])
   })
+
+  it.each([
+    ['that name no origin', undefined, 0],
+    ['of which one names the other', 'a', 1],
+  ])(
+    'takes equal lines without ids, in the same second in two sessions %s, for copies or not',
+    async (_, forkOf, copied) => {
+      const rig = await ingestRig()
+      const at = '2026-11-16T10:00:00Z'
+      const lines = (id: string, own: string) => [
+        json({ type: 'session', id, cwd: '/work', ...(id === 'b' && { forkOf }) }),
+        json({ type: 'user', text: own, at: `2026-11-16T09:59:5${own.length}Z` }),
+        json({ type: 'assistant', text: 'Done.', end: 'final', at }),
+      ]
+      rig.write('a.jsonl', lines('a', 'apples'))
+      rig.write('b.jsonl', lines('b', 'pears'))
+      for (const name of ['a.jsonl', 'b.jsonl']) await rig.read('generic', name)
+      expect(rig.sessionRows()).toMatchObject([{ fork_of: null }, { fork_of: forkOf ?? null }])
+      expect(rig.messages().map(({ session, by, copied }) => [session, by, copied])).toEqual([
+        ['a', 'person', 0],
+        ['a', 'agent', 0],
+        ['b', 'person', 0],
+        ['b', 'agent', copied],
+      ])
+      const { row = 0 } = rig.sessions.session('generic', 'b') ?? {}
+      expect(endedPart(rig.sessions.after(row, undefined))).toHaveLength(2 - 2 * copied)
+    },
+  )
 
   it.each([
     ['from a message on', { type: 'rewind', from: 'q2' }],
