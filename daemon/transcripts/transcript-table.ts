@@ -2,6 +2,7 @@
 import { type Db, preparedIn } from '../db/database.ts'
 import type { Due } from '../jobs/job.ts'
 import { createJobTable } from '../jobs/job-table.ts'
+import { createLru } from '../platform/lru.ts'
 import type { Rewound, Usage } from './formats/facts.ts'
 import type { Source } from './formats/format.ts'
 import type { MessageWords, Ready } from './message-index.ts'
@@ -86,6 +87,7 @@ export function createTranscripts(db: Db, words: MessageWords) {
   const saveOne = ({ steps, skipped, due, ...row }: Slice, texts: Texts): Source[] => {
     const file = putFile.get(row) as number
     if (row.begun !== 'on') {
+      message.forget()
       forgetPlaces.run(file)
       forgetSkipped.run(file)
     }
@@ -117,6 +119,7 @@ export function createTranscripts(db: Db, words: MessageWords) {
     } catch (error) {
       words.forget()
       sessions.forget()
+      message.forget()
       throw error
     }
   }
@@ -143,7 +146,11 @@ type Belongs = { file: number; session: number; uid: string; copied: 0 | 1; isNe
 
 const WORLDWIDE_CHARS = 20
 
+const MOST_COUNTED = 10_000
+
 function prepareMessages(db: Db) {
+  /** How often a line was met in a file that is read on. */
+  const counted = createLru<string, number>(MOST_COUNTED)
   const occurrences = db
     // `+`: by the index on names. A file may hold a hundred thousand.
     .prepare(`SELECT count(*) FROM messages WHERE +file = @file AND gone = 0 AND uid >= @first AND uid < @beyond`)
@@ -190,9 +197,13 @@ function prepareMessages(db: Db) {
     setCopied: (id: number) => void copied.run(id),
     /** The same line may stand in a file several times; the n-th is the n-th again when the file is read anew. */
     uidOf: (file: number, hash: string): string => {
-      const before = occurrences.get({ file, first: `#${hash}.`, beyond: `#${hash}/` }) as number
+      const line = `${file} ${hash}`
+      const before = counted.get(line) ?? (occurrences.get({ file, first: `#${hash}.`, beyond: `#${hash}/` }) as number)
+      // To count a line that stands there once costs nothing.
+      if (before > 0) counted.set(line, before + 1)
       return `#${hash}.${before + 1}`
     },
+    forget: counted.clear,
     /** One that is new cannot be there already: it needs no conflict clause and no answer. */
     put: (step: MessageStep, { session, file, uid, copied, isNew }: Belongs): number => {
       const { offset, length, subAgent, at = null, by, answerId = null, startsTurn, ends = null, toolCalls } = step
