@@ -40,6 +40,10 @@ export async function openCore({ places, settings, env, clock, version, lastStop
     health.failed('store', message(what))
     log.warn(message(what))
   }
+  const logged = (what: string) => (error: unknown) => {
+    if (!disk.blames(error)) log.error({ err: error }, what)
+  }
+  clock.onFailure(logged('what a timer began failed; it is tried again'))
   const stop = (drainMs: number) =>
     lifecycle.stop(drainMs, ({ part, error }) => log.error({ part, err: error }, 'did not stop in order'))
   const core = {
@@ -49,9 +53,7 @@ export async function openCore({ places, settings, env, clock, version, lastStop
     givingWay: createGivingWay(clock),
     repaired,
     /** Handles errors of background work: they are logged, unless the disk, which has its own condition, is the cause. */
-    logged: (what: string) => (error: unknown) => {
-      if (!disk.blames(error)) log.error({ err: error }, what)
-    },
+    logged,
     stop,
   }
   try {

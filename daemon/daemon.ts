@@ -2,6 +2,7 @@
 import { createAgentRunner } from './agent/agent.ts'
 import { createContext } from './context/context.ts'
 import { type Core, type CoreOptions, openCore } from './core.ts'
+import { isCorruption } from './db/database.ts'
 import { createDream } from './dream/dream.ts'
 import { createExtraction } from './extraction/extraction.ts'
 import { createHooks } from './hooks/hooks.ts'
@@ -25,6 +26,7 @@ import { createMail } from './mail/mail.ts'
 import { createMemory } from './memory/memory.ts'
 import { createModels } from './models/models.ts'
 import { createNotes } from './notes/notes.ts'
+import { isDiskError } from './platform/disk.ts'
 import { createProjects } from './projects/projects.ts'
 import { createRecall } from './recall/recall.ts'
 import { createSessions } from './sessions/sessions.ts'
@@ -41,7 +43,11 @@ export async function startDaemon(options: CoreOptions) {
     return {
       reload: core.settings.reload,
       events: core.events,
-      logCrash: (error: unknown) => log.error({ err: error }, 'memoryd crashed'),
+      /** For an error that no caller caught. One of the disk is a condition, and what failed is done by the next look. */
+      outlives: (error: unknown): boolean => {
+        core.logged('no caller caught an error')(error)
+        return isDiskError(error) || isCorruption(error)
+      },
       /** Lets running work finish for up to `drainMs`, then stops every part, last started first. */
       stop: async (drainMs: number) => {
         log.info({ drainMs }, 'memoryd is stopping')

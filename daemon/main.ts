@@ -64,7 +64,11 @@ async function main(): Promise<void> {
       terminal: watched ? { write: (text) => process.stdout.write(text), colour } : undefined,
     })
     reload = daemon.reload
-    process.on('uncaughtExceptionMonitor', daemon.logCrash)
+    process.on('uncaughtException', (error) => {
+      if (daemon.outlives(error)) return
+      process.stderr.write(`memoryd: ${explainError(error)}\n`)
+      process.exit(exitCodes.failed)
+    })
     await notifyReady(env.NOTIFY_SOCKET).catch(async (error) => {
       await daemon.stop(0)
       throw error

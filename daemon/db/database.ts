@@ -1,5 +1,15 @@
 /** Opens, migrates and checks a SQLite file. All pragmas stand here. */
-import { existsSync, lstatSync, lutimesSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  lutimesSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -176,6 +186,19 @@ function freeName(base: string): string {
 /** The WAL goes first here as well. */
 export function removeDatabase(file: string): void {
   for (const tail of ['-wal', '-shm', '-journal', '']) rmSync(file + tail, { force: true })
+}
+
+/** SQLite calls a page that the disk does not give damage: this throws what the disk says. Only while the file is not open. */
+export function readThrough(file: string): void {
+  const chunk = Buffer.alloc(1_048_576)
+  for (const path of [file, `${file}-wal`].filter((each) => existsSync(each))) {
+    const fd = openSync(path, 'r')
+    try {
+      while (readSync(fd, chunk) > 0);
+    } finally {
+      closeSync(fd)
+    }
+  }
 }
 
 /** What is wrong with a database file that is not open here; empty when sound. */

@@ -12,6 +12,7 @@ import {
   migrate,
   openDatabase,
   problemsOf,
+  readThrough,
   schemaVersion,
   setAside,
   storeLayout,
@@ -97,7 +98,10 @@ function openHistory(layout: Layout, nowMs: number, repairs: string[]): Db {
 function historyProblems(file: string, backup: string | undefined): string[] {
   if (!existsSync(file)) return backup ? ['it was missing'] : []
   const empty = (db: Db) => (backup && schemaVersion(db) === 0 ? ['it was empty'] : [])
-  return problemsOf(file, openDatabase, empty)
+  const problems = () => problemsOf(file, openDatabase, empty)
+  if (problems().length === 0) return []
+  readThrough(file)
+  return problems()
 }
 
 function openIndex(layout: Layout, nowMs: number, repairs: string[]): Db {
@@ -109,6 +113,7 @@ function openIndex(layout: Layout, nowMs: number, repairs: string[]): Db {
   } catch (error) {
     // It may be deleted at any time, so nothing that stands in its place keeps the daemon from starting.
     if (error instanceof MemoryError || (isDiskError(error) && !isForeign)) throw error
+    if (!isForeign) readThrough(layout.index)
     const aside = setAside(layout.index, layout.corrupt, nowMs)
     repairs.push(`index.db was damaged (${(error as Error).message}); it is kept as ${aside}, and a new one is begun`)
     return open()

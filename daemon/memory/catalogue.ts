@@ -133,11 +133,13 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
     if (clock.elapsed() - entry.lookedMs < LOOK_MS) return
     // 20,000 take about 60 ms: this answer goes without what is found. The watch tells of most changes before.
     entry.lookedMs = clock.elapsed()
-    setImmediate(() => {
+    const lookLater = async () => {
+      await turn()
       if (isStopped) return
       look(entry)
-      void readBeside(entry)
-    })
+      await readBeside(entry)
+    }
+    void lookLater().catch(logged('a memory directory could not be looked through'))
   }
 
   /** Reads until the time is over, or `most` files. */

@@ -17,7 +17,7 @@ const MOST_BLOB_BYTES = 64 * 1024 * 1024
 
 export type SearchIndex = ReturnType<typeof createSearchIndex>
 
-export function createSearchIndex({ clock, db, logged }: Core, journal: Journal) {
+export function createSearchIndex({ clock, db }: Core, journal: Journal) {
   const statements = preparedIn(db.index, prepare)
   let changed = new Map<string, Set<string>>()
   let pending: Timer | undefined
@@ -33,14 +33,8 @@ export function createSearchIndex({ clock, db, logged }: Core, journal: Journal)
     if (changes.length > 0) withoutWaiting(db.index(), () => statements().update(dir, changes))
   }
   const followChanged = (): void => {
-    const due = changed
+    for (const [dir, files] of changed) follow(dir, files)
     changed = new Map()
-    try {
-      for (const [dir, files] of due) follow(dir, files)
-    } catch (error) {
-      // The next search finds what is missing.
-      logged('words of memories could not be indexed')(error)
-    }
   }
   const refresh = (dir: string): void => {
     const rows = statements().indexed.all(dir) as { file: string; hash: string }[]

@@ -10,11 +10,17 @@ export type Clock = {
   /** Ms for which this thread has not waited for anything. */
   busy(): number
   /** Runs `task` each time `everyMs` have passed; once, not in a burst, after a sleep. Never overlaps itself. */
-  every(everyMs: number, task: () => void | Promise<void>, onError: (error: unknown) => void): Timer
-  after(delayMs: number, task: () => void): Timer
+  every(everyMs: number, task: Task, onError: OnError): Timer
+  /** Runs `task` once. When it fails, that is told by `onFailure`, and it is run again after a while until it is stopped. */
+  after(delayMs: number, task: Task): Timer
+  /** Takes the errors of `after`. Without it they end the process. */
+  onFailure(handle: OnError): void
   /** A short wait that keeps the process alive, unlike the timers. */
   delay(ms: number): Promise<void>
 }
+
+type Task = () => unknown
+type OnError = (error: unknown) => void
 
 export type Timer = { stop(): void }
 
@@ -22,6 +28,7 @@ export type TimeSource = { wall(): number; monotonic(): number; wait(ms: number,
 
 /** A sleeping machine freezes Node's timers: after wake-up a task is at most this late. */
 const LONGEST_WAIT_MS = 30_000
+const RETRY_MS = 5_000
 
 const systemTime: TimeSource = {
   wall: () => Date.now(),
@@ -37,7 +44,7 @@ const systemTime: TimeSource = {
 export function createClock(source: TimeSource = systemTime): Clock {
   const moment = () => ({ wall: source.wall(), monotonic: source.monotonic() })
 
-  const after = (delayMs: number, task: () => void): Timer => {
+  const wait = (delayMs: number, task: () => void): Timer => {
     const start = moment()
     let pending: Timer
     const look = () => {
@@ -49,29 +56,42 @@ export function createClock(source: TimeSource = systemTime): Clock {
     return { stop: () => pending.stop() }
   }
 
-  const every: Clock['every'] = (everyMs, task, onError) => {
+  /** `nextMs`: when to run it again, after it went well or failed. */
+  const run = (delayMs: number, task: Task, onError: OnError, nextMs: { well?: number; failed: number }): Timer => {
     let stopped = false
     let pending: Timer
-    const again = () => {
-      if (!stopped) pending = after(everyMs, run)
+    const again = (ms: number | undefined) => {
+      if (!stopped && ms !== undefined) pending = wait(ms, attempt)
     }
-    const run = () => {
+    const fail = (error: unknown) => {
+      onError(error)
+      again(nextMs.failed)
+    }
+    const attempt = () => {
       try {
         const done = task()
-        if (done) void done.catch(onError).then(again)
-        else again()
+        if (done instanceof Promise) void done.then(() => again(nextMs.well)).catch(fail)
+        else again(nextMs.well)
       } catch (error) {
-        onError(error)
-        again()
+        fail(error)
       }
     }
-    again()
+    again(delayMs)
     return {
       stop: () => {
         stopped = true
         pending.stop()
       },
     }
+  }
+
+  let failed: OnError = (error) => {
+    throw error
+  }
+  const after: Clock['after'] = (ms, task) => run(ms, task, (error) => failed(error), { failed: RETRY_MS })
+  const every: Clock['every'] = (ms, task, onError) => run(ms, task, onError, { well: ms, failed: ms })
+  const onFailure: Clock['onFailure'] = (handle) => {
+    failed = handle
   }
 
   const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
@@ -81,7 +101,7 @@ export function createClock(source: TimeSource = systemTime): Clock {
     return (user + system) / 1_000
   }
   const busy = () => performance.eventLoopUtilization().active
-  return { now: source.wall, elapsed: source.monotonic, worked, busy, every, after, delay }
+  return { now: source.wall, elapsed: source.monotonic, worked, busy, every, after, delay, onFailure }
 }
 
 type Moment = { wall: number; monotonic: number }

@@ -41,7 +41,12 @@ export function createWatch({ clock, depth, isIgnored, quietMs, longestMs, onCha
     roots.get(path)?.close()
     const root: Root = { identity: identityOf(path), failure, ready: Promise.resolve(), close: () => {} }
     roots.set(path, root)
-    root.ready = watchRoot(path, root)
+    root.ready = watchRoot(path, root).catch((error) => fail(root, path, error))
+  }
+
+  const fail = (root: Root, path: string, error: unknown) => {
+    root.failure = failureOf(error, path)
+    report()
   }
 
   const watchRoot = async (path: string, root: Root) => {
@@ -63,17 +68,19 @@ export function createWatch({ clock, depth, isIgnored, quietMs, longestMs, onCha
     }
     const options = { ignoreInitial: true, followSymlinks: false, persistent: false, atomic: false }
     const watcher = watch([...new Set([path, real])], { ...options, ignored })
-    watcher.on('all', async (_event, found) => {
+    const refollow = async () => {
+      // It is a link now, or leads elsewhere.
+      if ((await followLink(path)) !== real && isOpen()) open(path, root.failure)
+    }
+    watcher.on('all', (_event, found) => {
       const name = nameOf(found)
       if (name !== undefined) changes.add(name)
-      // It is a link now, or leads elsewhere.
-      if (name === path && (await followLink(path)) !== real && isOpen()) open(path, root.failure)
+      if (name === path) void refollow().catch((error) => fail(root, path, error))
     })
     let hasFailed = false
     watcher.on('error', (error) => {
       hasFailed = true
-      root.failure = failureOf(error, path)
-      report()
+      fail(root, path, error)
     })
     await new Promise<void>((resolve) => {
       watcher.once('ready', resolve)
@@ -121,11 +128,14 @@ function collectPaths(clock: Clock, quietMs: number, longestMs: number, deliver:
   let lastMs = 0
   const look = () => {
     const leftMs = Math.min(lastMs + quietMs, firstMs + longestMs) - clock.elapsed()
-    timer = leftMs > 0 ? clock.after(leftMs, look) : undefined
-    if (timer) return
-    const all = paths
+    if (leftMs > 0) {
+      timer = clock.after(leftMs, look)
+      return
+    }
+    // Kept until then: the clock tries again what fails.
+    deliver(paths)
     paths = new Set()
-    deliver(all)
+    timer = undefined
   }
   return {
     add: (path: string) => {

@@ -49,6 +49,14 @@ export function createReadQueue({ clock, settings, layout, disk, health, log }: 
     log.error({ err: error }, 'a transcript could not be read')
   }
 
+  const guarded = (work: () => void) => {
+    try {
+      work()
+    } catch (error) {
+      reportError(error)
+    }
+  }
+
   /** What failed stays due, and is tried again by the next sweep. */
   const settle = (path: string, outcome: Outcome) => {
     const entry = due.get(path)
@@ -70,8 +78,8 @@ export function createReadQueue({ clock, settings, layout, disk, health, log }: 
 
   const hearProgress = (source: Source, progress: Progress) => {
     const entry = due.get(source.path)
-    for (const listener of progressListeners) listener(source, progress)
-    for (const { onProgress } of entry?.readers ?? []) onProgress(progress)
+    for (const { onProgress } of entry?.readers ?? []) guarded(() => onProgress(progress))
+    for (const listener of progressListeners) guarded(() => listener(source, progress))
     if (progress.state === 'more') {
       if (entry) entry.unreadBytes = progress.unreadBytes
       return
@@ -118,7 +126,7 @@ export function createReadQueue({ clock, settings, layout, disk, health, log }: 
     worker.on('message', (news: FromWorker) => {
       if (news.kind === 'broken') problem = news.error
       // Late messages of a thread that was ended would be taken for those of the next one.
-      else if (running === mine) hear(news)
+      else if (running === mine) guarded(() => hear(news))
     })
     // An error may lose its message on the way here.
     worker.once('error', ({ message }: Partial<Error>) => {

@@ -10,9 +10,14 @@ const habits: { rule: string; pattern: RegExp; where: RegExp; except?: string[] 
     except: ['daemon/main.ts', 'client/index.ts', 'client/hooks/hook.ts', 'client/cli/main.ts'],
   },
   {
-    rule: 'only daemon/platform reads clocks and sets timers in the daemon',
-    pattern: /Date\.now|performance\.now|setTimeout|setInterval/,
-    where: /^daemon\/(?!platform\/)/,
+    rule: 'only the clock reads the time and sets timers in the daemon: it takes the errors of what they run',
+    pattern: /Date\.now|performance\.now|setTimeout|setInterval|setImmediate\([^)]/,
+    where: /^daemon\/(?!platform\/clock\.ts)/,
+  },
+  {
+    rule: 'what an event calls handles its own errors: no promise that the emitter drops',
+    pattern: /\.(on|once|addEventListener)\('[^']+', async/,
+    where: /^daemon\//,
   },
   { rule: 'no SQL in front of the services', pattern: /\.prepare\(/, where: /^(daemon\/(http|daemon)|client)/ },
   {
@@ -51,6 +56,9 @@ it('keeps the habits that no type checks', () => {
 
 it.each([
   ['daemon/jobs/x.ts', 'const now = Date.now()'],
+  ['daemon/recall/x.ts', 'setImmediate(() => work())'],
+  ['daemon/platform/x.ts', 'setTimeout(work, 5)'],
+  ['daemon/platform/x.ts', "watcher.on('all', async () => {})"],
   ['daemon/recall/x.ts', 'process.env.HOME'],
   ['client/x.ts', "import pc from 'picocolors'"],
   ['client/x.ts', "import { routes } from '../schema/routes.ts'"],

@@ -53,6 +53,40 @@ describe('timers', () => {
     expect(runs).toBe(1)
   })
 
+  it.each([
+    [
+      'throws',
+      (error: Error) => {
+        throw error
+      },
+    ],
+    ['rejects', (error: Error) => Promise.reject(error)],
+  ])('of one run: one that %s is told and run again until it goes well', async (_how, fail) => {
+    const time = manualTime()
+    const told: unknown[] = []
+    let runs = 0
+    time.clock.onFailure((error) => told.push(error))
+    time.clock.after(HOUR, () => (++runs < 3 ? fail(new Error(`run ${runs}`)) : undefined))
+    for (let n = 0; n < 4; n++) {
+      time.pass(HOUR)
+      await new Promise(setImmediate)
+    }
+    expect(runs).toBe(3)
+    expect(told).toMatchObject([{ message: 'run 1' }, { message: 'run 2' }])
+  })
+
+  it('of one run: one that failed is not run again after it was stopped', () => {
+    const time = manualTime()
+    let runs = 0
+    time.clock.onFailure(() => timer.stop())
+    const timer = time.clock.after(HOUR, () => {
+      runs++
+      throw new Error('it fails')
+    })
+    time.pass(2 * HOUR)
+    expect(runs).toBe(1)
+  })
+
   it('do not run after they were stopped', () => {
     const time = manualTime()
     let runs = 0

@@ -84,6 +84,47 @@ function isInotify(fd: string): boolean {
 }
 
 describe('a watched folder', () => {
+  it('delivers a change again, with those that came since, when the first delivery fails', async () => {
+    const above = makeFolders('a')
+    const time = manualTime()
+    const failed: unknown[] = []
+    const heard: string[][] = []
+    let news = () => {}
+    time.clock.onFailure((error) => failed.push(error))
+    const watch = createWatch({
+      ...{ clock: time.clock, depth: 2, quietMs: 10, longestMs: 100, onFailure: () => {} },
+      isIgnored: (path) => {
+        if (path.endsWith('.md')) news()
+        return false
+      },
+      onChange: (paths) => {
+        if (failed.length === 0) throw new Error('the index cannot be read')
+        heard.push([...paths].map((path) => path.slice(above.length + 1)).sort())
+      },
+    })
+    onTestFinished(watch.stop)
+    await watch.set([join(above, 'a')])
+    for (const name of ['one.md', 'two.md']) {
+      const seen = new Promise<void>((resolve) => {
+        news = resolve
+      })
+      writeFileSync(join(above, 'a', name), '')
+      await seen
+      await expect
+        .poll(() => {
+          time.pass(1_000)
+          return failed.length
+        })
+        .toBe(1)
+    }
+    await expect
+      .poll(() => {
+        time.pass(1_000)
+        return heard.flat()
+      })
+      .toEqual(['a/one.md', 'a/two.md'])
+  })
+
   it('tells what was written, replaced and removed, in it and below, and nothing of what was there before', async () => {
     const dir = makeFolders('root/team')
     writeFileSync(join(dir, 'root/old.md'), 'old')
