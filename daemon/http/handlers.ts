@@ -189,6 +189,7 @@ type Parts = Pick<Status, 'mode' | 'projects' | 'roots' | 'ingest' | 'jobs' | 'h
 
 export const processRoutes = ({ version, health, places, clock }: Core, projects: Projects, parts: () => Parts) => {
   const startedAt = new Date(clock.now()).toISOString()
+  let document: { openapi: string } | undefined
   return routeFile(async () => (await import('../../schema/process.ts')).processRoutes, {
     health: () => ({ ok: true, version, pid: process.pid }),
     status: () => ({
@@ -205,7 +206,10 @@ export const processRoutes = ({ version, health, places, clock }: Core, projects
       configFile: places.configFile,
       errors: health.failures(),
     }),
-    openapi: async () => (await import('../../schema/openapi.ts')).openApiDocument(version),
+    openapi: async () => {
+      document ??= Object.freeze((await import('../../schema/openapi.ts')).openApiDocument(version))
+      return document
+    },
     pause: ({ body }) => projects.pause(body.cwd),
     resume: ({ body }) => projects.resume(body.cwd),
   })

@@ -44,14 +44,19 @@ export function createServer(core: Core) {
     },
   })
   answerOddities(app.server)
+  limitUnread(app.server)
   const stopListening = createStop(app.server)
   const whenDelivered = createDelivery(app.server)
   const streams = createEventStreams(events, () => log.info('dropped an event reader that fell behind'))
   const drained = new AbortController()
   const stopListeners: (() => void)[] = []
   const schemas = new Map<RouteName, Route>()
+  /** The bytes of answers that stay the same: those are frozen. */
+  const kept = new Map<unknown, Buffer>()
 
   app.addHook('onRequest', (request, reply, done) => {
+    // Sent ahead on a connection that was ended meanwhile.
+    if (request.raw.socket.destroyed) return void reply.hijack()
     givingWay.asked()
     reply.headers(protocolHeaders)
     done(protocolProblem(request.headers['x-memoryd-protocol']))
@@ -94,7 +99,8 @@ export function createServer(core: Core) {
     }
     const onLost = undoOf(given)
     if (onLost) whenDelivered(reply.raw, { onLost })
-    const text = JSON.stringify(route.answer.parse(given))
+    const text = kept.get(given) ?? JSON.stringify(route.answer.parse(given))
+    if (typeof text === 'string' && Object.isFrozen(given)) kept.set(given, Buffer.from(text))
     const isBegun = route.begins === undefined || Boolean((given as Record<string, unknown>)[route.begins])
     return reply
       .code(isBegun ? (route.status ?? 200) : 200)
@@ -158,6 +164,20 @@ export function createServer(core: Core) {
       signal.removeEventListener('abort', cutOff)
     },
   }
+}
+
+/** Requests that a caller may send ahead of the answers it reads: those are kept in memory. */
+const MOST_UNREAD = 32
+
+/** Ends connections whose callers send on and do not read. */
+function limitUnread(server: Server): void {
+  const unread = new WeakMap<Socket, number>()
+  server.prependListener('request', ({ socket }, response) => {
+    const add = (more: number) => unread.set(socket, (unread.get(socket) ?? 0) + more)
+    add(1)
+    response.once('close', () => add(-1))
+    if ((unread.get(socket) ?? 0) > MOST_UNREAD) socket.destroy()
+  })
 }
 
 type Ends = { onSent?: () => void; onLost?: () => void }
