@@ -128,6 +128,14 @@ export function failure(
   return { status: httpStatus[code], body, unexpected: false }
 }
 
+/** A page in a browser, where ssh or docker forward the socket to a port. A caller on the socket need not name a host. */
+export function foreignProblem({ host, origin }: IncomingHttpHeaders): MemoryError | undefined {
+  if (origin === undefined && /^((memoryd|localhost)(:\d+)?)?$/i.test(host ?? '')) return undefined
+  return new MemoryError('BAD_REQUEST', 'memoryd answers programs that call it memoryd or localhost, and no web page', {
+    hint: 'send `Host: memoryd` and no Origin',
+  })
+}
+
 export const protocolHeaders = { [PROTOCOL_HEADER]: String(PROTOCOL) }
 
 export function protocolProblem(theirs: unknown): MemoryError | undefined {

@@ -13,7 +13,16 @@ import type { Events } from '../platform/events.ts'
 import { message } from '../platform/files.ts'
 import { undoOf } from '../recall/given.ts'
 import { answerOddities, bindServer, createStop, endWithBadRequest } from './listen.ts'
-import { callOf, failure, parseInput, protocolHeaders, protocolProblem, type RouteFile, toFailure } from './request.ts'
+import {
+  callOf,
+  failure,
+  foreignProblem,
+  parseInput,
+  protocolHeaders,
+  protocolProblem,
+  type RouteFile,
+  toFailure,
+} from './request.ts'
 
 type AnyHandler = (call: ReturnType<typeof callOf>) => unknown
 
@@ -59,7 +68,7 @@ export function createServer(core: Core) {
     if (request.raw.socket.destroyed) return void reply.hijack()
     givingWay.asked()
     reply.headers(protocolHeaders)
-    done(protocolProblem(request.headers['x-memoryd-protocol']))
+    done(foreignProblem(request.headers) ?? protocolProblem(request.headers['x-memoryd-protocol']))
   })
   app.setNotFoundHandler((request, reply) => {
     const { status, body } = failure('NOT_FOUND', `no route ${request.method} ${request.url.split('?')[0]}`, {

@@ -32,7 +32,7 @@ const start = (cwd: string, more: object = {}) => ({
 async function askAndLeave(socketPath: string, input: object) {
   const body = JSON.stringify(input)
   const socket = createConnection(socketPath)
-  const head = ['POST /v1/hooks/claude-code HTTP/1.1', 'host: x', 'content-type: application/json']
+  const head = ['POST /v1/hooks/claude-code HTTP/1.1', 'host: memoryd', 'content-type: application/json']
   socket.end(`${[...head, `content-length: ${Buffer.byteLength(body)}`].join('\r\n')}\r\n\r\n${body}`)
   await once(socket, 'finish')
   socket.destroy()

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { createDelivery } from '../../daemon/http/server.ts'
 import { makeHome } from '../support/home.ts'
 
-const ASK = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'
+const ASK = 'GET / HTTP/1.1\r\nhost: memoryd\r\n\r\n'
 
 /** A server that answers when it is told to; `log` has every answer that was taken. */
 async function open() {

@@ -59,6 +59,32 @@ describe('the server', () => {
     expect((await ask({ path: '/v1/health' })).body).not.toHaveProperty('secret')
   })
 
+  it.each(['', 'memoryd', 'localhost', 'memoryd:80', 'LocalHost:8123'])('is known as the host %j', async (host) => {
+    const { path } = await serve({ health: () => ({ ok: true, version: '1', pid: 2 }) })
+    const named = await converse(path, `GET /v1/health HTTP/1.1\r\nHost: ${host}\r\nconnection: close\r\n\r\n`)
+    expect(named).toContain('HTTP/1.1 200')
+    const unnamed = await converse(path, 'GET /v1/health HTTP/1.1\r\nconnection: close\r\n\r\n')
+    expect(unnamed).toContain('HTTP/1.1 200')
+  })
+
+  // A page in a browser reaches a socket that ssh or docker forwards.
+  it.each([
+    'Host: evil.example',
+    'Host: memoryd.evil.example',
+    'Host: 127.0.0.1:8123',
+    'Host: localhost\r\nOrigin: http://localhost:8123',
+    'Origin: null',
+  ])('refuses what a page could send to a forwarded socket: %j', async (header) => {
+    let asked = 0
+    const { path } = await serve({ health: () => ({ ok: true, version: '1', pid: ++asked }) })
+    for (const route of ['/v1/health', '/v1/events', '/v1/nothing']) {
+      const answer = await converse(path, `GET ${route} HTTP/1.1\r\n${header}\r\nconnection: close\r\n\r\n`)
+      expect(answer).toContain('HTTP/1.1 400')
+      expect(answer).toContain('"hint"')
+    }
+    expect(asked).toBe(0)
+  })
+
   it.each(['plain letters. ', 'žluťoučký kůň, 周五不发布. '])('sends a long answer whole: %s', async (words) => {
     const answer = { path: '/m', content: words.repeat(1_000), lines: 1, bytes: 1, truncated: false }
     const { ask } = await serve({ memoryIndex: async () => answer })
@@ -207,7 +233,7 @@ describe('the server', () => {
         return new Promise(() => {})
       },
     })
-    const caller = dial(path, () => caller.write('GET /v1/health HTTP/1.1\r\nhost: x\r\n\r\n'))
+    const caller = dial(path, () => caller.write('GET /v1/health HTTP/1.1\r\nhost: memoryd\r\n\r\n'))
     await running
     caller.destroy()
     await expect(gone).resolves.toBeUndefined()
@@ -224,7 +250,7 @@ describe('the server', () => {
         return signal.throwIfAborted() as never
       },
     })
-    const caller = dial(path, () => caller.write('GET /v1/health HTTP/1.1\r\nhost: x\r\n\r\n'))
+    const caller = dial(path, () => caller.write('GET /v1/health HTTP/1.1\r\nhost: memoryd\r\n\r\n'))
     await begun.promise
     caller.destroy()
     await over.promise
@@ -244,8 +270,8 @@ describe('the server', () => {
   })
 
   it.each([
-    ['a URL that is no text', 'GET /v1/%zz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'],
-    ['an expectation', 'GET /v1/health HTTP/1.1\r\nhost: x\r\nexpect: tea\r\nconnection: close\r\n\r\n'],
+    ['a URL that is no text', 'GET /v1/%zz HTTP/1.1\r\nhost: memoryd\r\nconnection: close\r\n\r\n'],
+    ['an expectation', 'GET /v1/health HTTP/1.1\r\nhost: memoryd\r\nexpect: tea\r\nconnection: close\r\n\r\n'],
     ['a tunnel', 'CONNECT a:1 HTTP/1.1\r\nhost: a:1\r\n\r\n'],
     ['a body where none belongs', 'GET /v1/health HTTP/1.1\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}'],
     [
