@@ -102,11 +102,9 @@ export function createDreamLock({ stateDir, clock }: Core, dreams: Dreams) {
     }
 
     const end = () => {
-      try {
-        rmSync(note, { force: true })
-      } finally {
-        letGo()
-      }
+      // A note that stays does no harm: the next holder finds that its run has ended.
+      attempt(() => rmSync(note, { force: true }))
+      letGo()
     }
     const rollBack = () => {
       try {

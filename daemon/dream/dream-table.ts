@@ -37,7 +37,8 @@ export type Dreams = ReturnType<typeof createDreams>
 export function createDreams(db: Db) {
   const insert = db.prepare(`
     INSERT INTO dreams (run, dir, watermark, trigger, began_at, ended_at, outcome, why, facts)
-    VALUES (@runId, @dir, @watermark, @trigger, @beganMs, @endedMs, @outcome, @why, @facts)`)
+    VALUES (@runId, @dir, @watermark, @trigger, @beganMs, @endedMs, @outcome, @why, @facts)
+    ON CONFLICT (run) DO NOTHING`)
   const expire = db.prepare(`DELETE FROM dreams WHERE dir = @dir AND id NOT IN
     (SELECT id FROM dreams WHERE dir = @dir ORDER BY id DESC LIMIT ${KEEP})`)
   const remove = db.prepare('DELETE FROM dreams WHERE run = ?')

@@ -151,7 +151,12 @@ export function createDream(
       Object.assign(facts, done.plan.counts)
       return { outcome: done.settled.how, isOnRecord: true }
     }
-    const ended = await perform().catch((error): Ended => endedBy(error, disk.blames))
+    const ended = await perform().catch((error): Ended => {
+      // Written only in part: the journal has it, and it happens.
+      const known = dreams.get(runId)
+      if (known) return { outcome: known.outcome, ...(known.why && { why: known.why }), isOnRecord: true }
+      return endedBy(error, disk.blames)
+    })
 
     // 6. The lock last: if the process dies before, its note restores the file.
     const { outcome, why } = ended

@@ -29,9 +29,12 @@ export function createPurges(core: Core, memory: Memory, notes: NotesFile) {
   const table = createPurgeTable(db)
   const listeners: OnPurge[] = []
 
+  /** What was written only in part is deleted first: the journal tells how. */
+  const unfinished = () => table.pending().filter(({ change }) => !journal.isOpen(change))
+
   /** Only while `alone`: a backup that is made meanwhile would hold what goes. */
   const finishAll = (): Purged[] =>
-    table.pending().map((purge) => {
+    unfinished().map((purge) => {
       const { change, file } = purge
       const done = file === '' ? { change, versions: 0, deleted: [] } : takeOut(purge)
 
@@ -77,11 +80,12 @@ export function createPurges(core: Core, memory: Memory, notes: NotesFile) {
     if (!present && !table.knows(dir, file)) throw new MemoryError('NOT_FOUND', `there is no memory ${file}`)
     // A file that was renamed just now is known by its old name, and what goes is found by what it says.
     if (present) await memory.look(dir)
-    const tombstone = how.reject ? reject(dir, file, present?.text) : undefined
+    let tombstone: number | undefined
     const write = { file, content: null, expect: how.ifHash, leaves: 'nothing' } as const
-    const [done] = await writer.write(dir, [write], { actor, reason: 'purged' }).catch((error: unknown) => {
-      if (tombstone !== undefined) tombstones.lift(tombstone)
-      throw error
+    const [done] = await writer.write(dir, [write], { actor, reason: 'purged' }, () => {
+      const id = how.reject ? reject(dir, file, present?.text) : undefined
+      tombstone = id
+      return id === undefined ? undefined : () => void tombstones.lift(id)
     })
     const { versions = 0, deleted = [] } = finishAll().find(({ change }) => change === done?.id) ?? {}
     return {

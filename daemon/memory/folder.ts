@@ -16,6 +16,7 @@ import {
   unlinkSync,
 } from 'node:fs'
 import { MemoryError } from '../../schema/errors.ts'
+import { PROBE } from '../platform/disk.ts'
 import { createLru } from '../platform/lru.ts'
 import {
   CAP_BYTES,
@@ -50,6 +51,7 @@ type Expected = string | null | undefined
 export type MemoryFolder = ReturnType<typeof openFolder>
 
 const TEMPORARY = /^\.memoryd-\d+-\d+\.tmp$/
+const temporaryName = () => `.memoryd-${process.pid}-${randomInt(2 ** 48 - 1)}.tmp`
 
 export type Listings = ReturnType<typeof createListings>
 
@@ -160,6 +162,15 @@ export function openFolder(root: string, { reach, mayBeAt, listings = createList
     },
     /** Folders that are empty then go as well. With a `mode`, only a file that has it. */
     remove,
+    /** Throws where no file can be written. */
+    probe: (): void => {
+      const temporary = temporaryName()
+      try {
+        writeNew(top, temporary, PROBE, { mode: NEW_MODE })
+      } finally {
+        discard(top, temporary)
+      }
+    },
     /** Removes half-written files of a process that was killed. Not while another process writes here. */
     sweep: () => sweepBelow(top, []),
     close: (): void => closeSync(top.fd),
@@ -248,7 +259,7 @@ type Change = { file: string; expect: Expected; mode?: number | undefined }
 
 function replace(folder: Folder, leaf: string, bytes: Uint8Array, change: Change): void {
   const mode = change.mode ?? modeOf(folder, leaf, change)
-  const temporary = `.memoryd-${process.pid}-${randomInt(2 ** 48 - 1)}.tmp`
+  const temporary = temporaryName()
   try {
     writeNew(folder, temporary, bytes, { mode })
     refuseMoved(folder)

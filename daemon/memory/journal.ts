@@ -71,6 +71,9 @@ export function createJournal(db: Db) {
   const mark = db.prepare(`INSERT INTO marks (name, value) VALUES ('applied', ?)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE excluded.value > value`)
   const applied = db.prepare(`SELECT value FROM marks WHERE name = 'applied'`).pluck()
+  const noted = db.prepare(`SELECT value FROM marks WHERE name LIKE 'open %'`).pluck()
+  const unnote = db.prepare(`DELETE FROM marks WHERE name LIKE 'open %'`)
+  const note = db.prepare(`INSERT INTO marks (name, value) VALUES ('open ' || @id, @id)`)
   const byId = db.prepare(`${SELECT} WHERE c.id = ?`)
   const byWhole = db.prepare(`${SELECT} WHERE c.part_of = ? ORDER BY c.id`)
   const byRun = db.prepare(`${SELECT} WHERE c.run = ? ORDER BY c.id`)
@@ -94,7 +97,8 @@ export function createJournal(db: Db) {
   )
   const withdraw = db.prepare(`UPDATE changes SET op = 'refused', reason = ?, before_key = NULL, after_key = NULL,
     before_hash = NULL, after_hash = NULL, undoable = 0 WHERE id = ? OR part_of = ?`)
-  const since = db.prepare(`${SELECT} WHERE c.id > ? AND c.op <> 'refused' ORDER BY c.id`)
+  const since = db.prepare(`${SELECT} WHERE (c.id > ? OR c.id IN (SELECT value FROM json_each(?))) AND c.op <> 'refused'
+    ORDER BY c.id`)
   const newestId = db.prepare('SELECT coalesce(max(id), 0) FROM changes').pluck()
   const purge = db.prepare(`INSERT INTO purges (at, dir, file, change, keys) VALUES (?, ?, ?, ?, '[]')`)
   const spare = db.prepare('DELETE FROM purges WHERE change = ?')
@@ -124,10 +128,19 @@ export function createJournal(db: Db) {
   }
   const END = Number.MAX_SAFE_INTEGER
   let settled = (applied.get() as number | undefined) ?? 0
+  /** Changes before the mark that are in the files in part, or perhaps. */
+  const open = new Set(noted.all() as number[])
+  let isNoted = open.size > 0
 
+  const putMark = db.transaction((id: number) => {
+    // In one transaction: the mark never passes an open change that is not on record.
+    if (isNoted) unnote.run()
+    for (const each of open) note.run({ id: each })
+    mark.run(id)
+  })
   const append = db.transaction((changes: readonly NewChange[], inTransaction?: () => void) => {
     // The mark before may not have reached the disk.
-    mark.run(settled)
+    putMark(settled)
     inTransaction?.()
     return changes.map((change) => add(change, null))
   })
@@ -142,12 +155,24 @@ export function createJournal(db: Db) {
   return {
     /** All in one transaction, with `inTransaction`, which runs first. Returns the ids of the changes, not of their parts. */
     append: (changes: readonly NewChange[], inTransaction?: () => void): number[] => append(changes, inTransaction),
-    /** Everything appended so far is in the files. A power cut may take the mark back: recovery then finds nothing to do. */
+    /** Everything appended so far is in the files, but for what is open. A power cut may take the mark back: recovery then finds nothing to do. */
     settle: (): void => {
       const newest = newestId.get() as number
-      withoutWaiting(db, () => mark.run(newest))
       // A transaction may still be rolled back.
       if (!db.inTransaction) settled = newest
+      withoutWaiting(db, () => putMark(newest))
+      if (!db.inTransaction) isNoted = open.size > 0
+    },
+    /** Neither in the files as a whole nor taken back: pending until they are finished, also after a start. */
+    leaveOpen: (ids: readonly number[]): void => {
+      for (const id of ids) open.add(id)
+      isNoted = true
+    },
+    isOpen: (id: number): boolean => open.has(id),
+    openIn: (dir: string): Change[] =>
+      open.size === 0 ? [] : all(since.all(END, JSON.stringify([...open]))).filter((change) => change.dir === dir),
+    finished: (ids: readonly number[]): void => {
+      for (const id of ids) open.delete(id)
     },
     get: (id: number) => one(byId.get(id)),
     partsOf: (id: number) => all(byWhole.all(id)),
@@ -171,7 +196,7 @@ export function createJournal(db: Db) {
     files: (dir: string) => [...hashesIn(dir).keys()],
     at: (dir: string, file: string, at: number) => one(atTime.get(dir, file, at)),
     /** Not settled, oldest first. */
-    pending: () => all(since.all(settled)),
+    pending: () => all(since.all(settled, JSON.stringify([...open]))),
     /** Changes that could not be written did not happen: they stay as refusals, without their words. */
     withdraw: (ids: readonly number[], why: string, onRollback?: () => void): void => withdrawAll(ids, why, onRollback),
   }

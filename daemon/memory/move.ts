@@ -9,13 +9,14 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { Moved } from '../../schema/transfer.ts'
 import type { Core } from '../core.ts'
 import type { Db } from '../db/database.ts'
+import { isDiskError } from '../platform/disk.ts'
 import { syncPath } from '../platform/files.ts'
 import { isCode } from '../platform/safe-folder.ts'
 import type { Directories, Projects } from '../projects/projects.ts'
 import type { ExternalEdits } from './external-edits.ts'
 import type { Journal } from './journal.ts'
 import { listMemories } from './scan.ts'
-import type { OnChange, Writer } from './writer.ts'
+import { halfDone, type OnChange, type Writer } from './writer.ts'
 
 export type Ends = { fromDir: string; fromRoot: string; toDir: string; toRoot: string }
 
@@ -32,12 +33,14 @@ export function createMoves(core: Core, projects: Projects, journal: Journal, wr
     const id = begun.begin(ends, clock.now(), inode)
     try {
       renameFolder(ends)
+      settleMoves(core, projects, journal)
     } catch (error) {
-      // Once the directory has its new name, the move is finished: at the latest at the next start.
-      if (inodeOf(ends.toDir) !== inode) begun.end(id)
+      if (isDiskError(error) && inodeOf(ends.toDir) === inode) renameBack(ends)
+      // As long as the directory has its new name, the move is finished: at the latest at the next start.
+      if (inodeOf(ends.toDir) === inode) throw halfDone(`the move to ${ends.toDir} may still happen`, error)
+      begun.end(id)
       throw error
     }
-    settleMoves(core, projects, journal)
     const { files } = listMemories(ends.toDir)
     for (const listener of listeners) listener(ends.toDir, files, actor)
     return answer(ends, 'whole', files)
@@ -255,6 +258,13 @@ export function renameFolder(ends: Ends): void {
   }
   syncPath(dirname(toDir))
   syncPath(dirname(fromDir))
+}
+
+/** The journal still has the memories in their old place. */
+function renameBack({ fromDir, toDir, ...roots }: Ends): void {
+  try {
+    renameFolder({ ...roots, fromDir: toDir, toDir: fromDir })
+  } catch {}
 }
 
 /** Fails on the first file, which another program may have put there just now. */

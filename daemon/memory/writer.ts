@@ -7,9 +7,17 @@ import { CAP_BYTES, hashOf, isCode, NEW_MODE } from '../platform/safe-folder.ts'
 import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
 import { indexOf, isIndex, twinKey } from './file-names.ts'
-import { createListings, explainDiskError, type MemoryFile, type MemoryFolder, openMemoryFolder } from './folder.ts'
+import {
+  createListings,
+  explainDiskError,
+  inFolder,
+  type MemoryFile,
+  type MemoryFolder,
+  openMemoryFolder,
+} from './folder.ts'
 import { type IndexChange, upkeep } from './index-file.ts'
 import type { Journal, NewChange } from './journal.ts'
+import { finishChanges } from './recovery.ts'
 import type { NewReview, Reviews } from './review.ts'
 import {
   type Accepted,
@@ -55,10 +63,48 @@ export type Writer = ReturnType<typeof createWriter>
 export type OnChange = (dir: string, files: string[], actor: string) => void
 
 export function createWriter(core: Core, projects: Projects, journal: Journal, reviews: Reviews, checks: WriteChecks) {
-  const { clock } = core
+  const { clock, disk } = core
   const listeners: OnChange[] = []
-  const alone = createInTurn()
+  const inTurn = createInTurn()
   const listings = createListings()
+
+  const tell = (dir: string, files: string[], actor: string) => {
+    if (files.length > 0) for (const listener of listeners) listener(dir, files, actor)
+  }
+  /** The change is done: where the mark cannot be written, the next change writes it. */
+  const settle = () => {
+    try {
+      journal.settle()
+    } catch (error) {
+      if (!disk.blames(error)) throw error
+    }
+  }
+  /** What was left half done comes first: else its files would be taken for edits of another program. */
+  const finishOpen = (dir: string) => {
+    const open = journal.openIn(dir)
+    if (open.length === 0) return
+    try {
+      finishChanges(journal, dir, open, projects.isMemoryDir)
+    } catch (error) {
+      throw halfDone(`an earlier change in ${dir} was written only in part`, error)
+    }
+    settle()
+    for (const { file, actor } of open) tell(dir, [file], actor)
+  }
+  const isWell = (dir: string): boolean => {
+    try {
+      finishOpen(dir)
+      inFolder(dir, ({ probe }) => probe(), { mayBeAt: projects.isMemoryDir })
+      return true
+    } catch {
+      return false
+    }
+  }
+  const alone = <T>(dir: string, work: () => Promise<T>): Promise<T> =>
+    inTurn(dir, async () => {
+      finishOpen(dir)
+      return work()
+    })
 
   /** An index may hold a credential that a person put there: its text is kept only where `clean` has its hash. */
   const indexChanges = async (dir: string, folder: MemoryFolder, accepted: readonly Accepted[]) => {
@@ -133,20 +179,29 @@ export function createWriter(core: Core, projects: Projects, journal: Journal, r
       const ids = journal.append(first ? [{ ...first, ...(parts && { parts }) }, ...rest] : [], () => {
         onRollback = inTransaction?.()
       })
+      const steps = [
+        ...accepted.map(({ write, before, after }) => ({ file: write.file, before, content: after?.content })),
+        ...indexes.map(({ file, before, bytes }) => ({ file, before, content: bytes })),
+      ]
       try {
-        putAll(folder, [
-          ...accepted.map(({ write, before, after }) => ({ file: write.file, before, content: after?.content })),
-          ...indexes.map(({ file, before, bytes }) => ({ file, before, content: bytes })),
-        ])
+        putAll(folder, steps)
       } catch (cause) {
-        const error = explainDiskError(dir, cause)
-        journal.withdraw(ids, `could not be written: ${message(error)}`, onRollback)
+        const [failure, notPutBack] = cause instanceof AggregateError ? cause.errors : [cause]
+        const error = explainDiskError(dir, failure)
+        try {
+          if (notPutBack) throw explainDiskError(dir, notPutBack)
+          journal.withdraw(ids, `could not be written: ${message(error)}`, onRollback)
+        } catch (lasting) {
+          journal.leaveOpen(ids)
+          disk.tryUntil(dir, () => isWell(dir))
+          throw halfDone(`the change in ${dir} was written only in part, and may still happen`, lasting)
+        }
         throw error
       }
       // At once: recovery must not repeat the change over a later edit of a person.
-      journal.settle()
+      settle()
       const files = accepted.map(({ write }) => write.file)
-      if (files.length > 0) for (const listener of listeners) listener(dir, files, author.actor)
+      tell(dir, files, author.actor)
       return accepted.map(({ write, before, after }, n) => ({
         id: ids[n] as number,
         file: write.file,
@@ -251,7 +306,7 @@ type Step = {
   content: string | Buffer | undefined
 }
 
-/** All of them, each only over what was seen; what was written before one failed is put back. */
+/** All of them, each only over what was seen; what was written before one failed is put back, or an AggregateError says why not. */
 export function putAll(folder: MemoryFolder, steps: readonly Step[]): void {
   const begun: Step[] = []
   try {
@@ -263,8 +318,8 @@ export function putAll(folder: MemoryFolder, steps: readonly Step[]): void {
   } catch (error) {
     // On CONFLICT another program wrote this file: leave it. Any other error may come after our rename: undo it too.
     if (isCode(error, 'CONFLICT')) begun.pop()
-    for (const step of begun.reverse()) putBack(folder, step)
-    throw error
+    const lasting = begun.reverse().flatMap((step) => putBack(folder, step))
+    throw lasting.length > 0 ? new AggregateError([error, ...lasting]) : error
   }
 }
 
@@ -284,12 +339,24 @@ function put(folder: MemoryFolder, { file, before, content }: Step): void {
   folder.write(file, bytes, { expect: before?.hash ?? null, mode: before?.mode ?? NEW_MODE, settle: 'later' })
 }
 
-/** To the byte, over nothing but what we wrote. An error here is dropped: the caller is told the one before. */
-function putBack(folder: MemoryFolder, { file, before, content }: Step): void {
+/** To the byte, over nothing but what we wrote. Returns what keeps it from that. */
+function putBack(folder: MemoryFolder, { file, before, content }: Step): unknown[] {
   try {
+    // On a full disk: what is as it was needs no room.
+    if (folder.read(file)?.hash === before?.hash) return []
     if (content === undefined) {
       if (before) folder.write(file, before.bytes, { expect: null, mode: before.mode })
     } else if (before) folder.write(file, before.bytes, { expect: hashOf(content) })
     else folder.remove(file, { expect: hashOf(content) })
-  } catch {}
+    return []
+  } catch (error) {
+    return isCode(error, 'CONFLICT') ? [] : [error]
+  }
+}
+
+export function halfDone(what: string, cause: unknown): MemoryError {
+  return new MemoryError('DEGRADED', `${what}: ${message(cause)}`, {
+    hint: 'it is finished as soon as the disk allows, before anything else is written there',
+    cause: (cause as { cause?: unknown }).cause ?? cause,
+  })
 }

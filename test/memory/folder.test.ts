@@ -83,19 +83,20 @@ describe('several files of which one cannot be written', () => {
     const { folder, tree, step } = ground(files)
     const steps = [step('a.md', 'new'), step('b.md', 'new'), step('c.md', 'new')]
     const trouble = Object.assign(new Error('the disk fails'), { code: 'EIO' })
+    const stays = new Error('and fails again')
     let writes = 0
     const failing: MemoryFolder = {
       ...folder,
       write: (file, bytes, options) => {
         writes += 1
         // The first of those that are put back.
-        if (writes === 4) throw new Error('and fails again')
+        if (writes === 4) throw stays
         folder.write(file, bytes, options)
         if (writes === 3) throw trouble
         return 'written'
       },
     }
-    expect(() => putAll(failing, steps)).toThrow(trouble)
+    expect(() => putAll(failing, steps)).toThrow(expect.objectContaining({ errors: [trouble, stays] }))
     expect(tree()).toEqual({ ...files, 'b.md': { bytes: Buffer.from('new'), mode: 0o640 } })
   })
 })

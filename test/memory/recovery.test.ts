@@ -1,9 +1,11 @@
 import {
+  existsSync,
   linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -210,6 +212,72 @@ describe('a write that fails', () => {
     })
     expect(tree()['a.md']).toBe(topic('Saved meanwhile.'))
     expect(journal.latest(dir, 'a.md')?.after?.text).toBe(topic('One.'))
+  })
+})
+
+describe('a change that can be neither done nor taken back', () => {
+  /** The index cannot be written, and what was written before it cannot be removed: a link keeps the file from being read. */
+  const leaveHalf = async ({ dir, journal, writerOver, writer }: Awaited<ReturnType<typeof makeWriter>>) => {
+    await writer.write(dir, [{ file: 'a.md', content: topic('One.') }], by)
+    const failing = writerOver({
+      ...journal,
+      withdraw: () => {
+        linkSync(join(dir, 'a.md'), `${dir}.held`)
+        throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR' })
+      },
+      append: (changes) => {
+        const ids = journal.append(changes)
+        if (!existsSync(join(dir, 'b.md'))) writeFileSync(join(dir, 'b.md'), topic('Saved meanwhile.'))
+        return ids
+      },
+    })
+    const writes = [
+      { file: 'a.md', content: topic('Two.') },
+      { file: 'b.md', content: topic('Three.') },
+    ]
+    return failing.write(dir, writes, by).catch((error: unknown) => error)
+  }
+
+  it('says so, keeps others out until it is finished, and is finished by the next', async () => {
+    const made = await makeWriter()
+    const { dir, writer, tree, journal } = made
+    expect(await leaveHalf(made)).toMatchObject({
+      code: 'DEGRADED',
+      message: `the change in ${dir} was written only in part, and may still happen: disk I/O error`,
+    })
+    const next = () => writer.write(dir, [{ file: 'c.md', content: topic('Four.') }], by)
+    await expect(next()).rejects.toMatchObject({ code: 'DEGRADED' })
+    await expect(writer.alone(dir, async () => 'looked')).rejects.toMatchObject({
+      code: 'DEGRADED',
+      message: expect.stringContaining(`an earlier change in ${dir} was written only in part`),
+    })
+    expect(journal.tip(dir, 'c.md')).toBeUndefined()
+    rmSync(`${dir}.held`)
+    await next()
+    expect(tree()).toMatchObject({ 'a.md': topic('Two.'), 'b.md': topic('Saved meanwhile.'), 'c.md': topic('Four.') })
+    expect(journal.pending()).toEqual([])
+  })
+
+  it('is finished after a start, and no other change is repeated', async () => {
+    const made = await makeWriter()
+    const { core, dir, writer, tree } = made
+    const other = `${dir}-other`
+    for (const text of ['One.', 'Two.']) await writer.write(other, [{ file: 'x.md', content: topic(text) }], by)
+    await leaveHalf(made)
+    await writer.write(other, [{ file: 'y.md', content: topic('One.') }], by)
+    await writer.write(other, [{ file: 'y.md', content: topic('Two.') }], by)
+    writeFileSync(join(other, 'y.md'), topic('One.'))
+    const start = () => {
+      const journal = createJournal(core.db.history)
+      return { journal, ...recoverChanges(journal, [dir, other], () => true) }
+    }
+    expect(start()).toMatchObject({ completed: [], problems: [expect.stringContaining('hard link')] })
+    rmSync(`${dir}.held`)
+    const { journal, ...recovery } = start()
+    expect(recovery).toEqual({ completed: ['a.md'], problems: [] })
+    expect(tree()['a.md']).toBe(topic('Two.'))
+    expect(readFileSync(join(other, 'y.md'), 'utf8')).toBe(topic('One.'))
+    expect([journal.pending(), start().completed]).toEqual([[], []])
   })
 })
 
