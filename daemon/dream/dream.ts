@@ -155,7 +155,7 @@ export function createDream(
       // Written only in part: the journal has it, and it happens.
       const known = dreams.get(runId)
       if (known) return { outcome: known.outcome, ...(known.why && { why: known.why }), isOnRecord: true }
-      return endedBy(error, disk.blames)
+      return endedBy(error, (cause) => disk.blames(cause) || memory.writer.blames(dir, cause))
     })
 
     // 6. The lock last: if the process dies before, its note restores the file.
@@ -184,7 +184,7 @@ export function createDream(
     alreadyDone: ({ key, watermark }) => dreams.covers(key, watermark),
     run: (claimed, context) =>
       run(claimed, context).catch((error) => {
-        if (disk.blames(error)) return { postponed: message(error) }
+        if (disk.blames(error) || memory.writer.blames(claimed.key, error)) return { postponed: message(error) }
         throw error
       }),
     killed: ({ id }) => void killed.add(id),

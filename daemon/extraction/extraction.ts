@@ -10,7 +10,6 @@ import type { NewMemory } from '../memory/change-run.ts'
 import type { Memory } from '../memory/memory.ts'
 import type { Models } from '../models/models.ts'
 import type { Notes } from '../notes/notes.ts'
-import { isDiskError } from '../platform/disk.ts'
 import { message } from '../platform/files.ts'
 import type { Projects } from '../projects/projects.ts'
 import { endedPart, type KnownSession, type MessageRow, type SessionKey } from '../sessions/message-table.ts'
@@ -46,7 +45,6 @@ export type Kept =
 
 const KIND = 'extract'
 const LAST_ATTEMPT = 3
-const DISK_MS = 600_000
 
 export function createExtraction(
   core: Core,
@@ -205,10 +203,9 @@ export function createExtraction(
     alreadyDone: ({ input }) => !newIn(input as Input).part.some(({ by }) => by === 'person'),
     run: (claimed, context) =>
       run(claimed, context).catch((error) => {
-        if (disk.blames(error)) return { postponed: message(error) }
-        // Memories may be on another disk than the state folder, and no event says when that one has room again.
-        if (isDiskError((error as { cause?: unknown }).cause))
-          return { postponed: message(error), untilMs: clock.now() + DISK_MS }
+        const dir = job.dirOf?.(claimed)
+        // Memories may be on another disk than the state folder.
+        if (disk.blames(error) || (dir && memory.writer.blames(dir, error))) return { postponed: message(error) }
         throw error
       }),
   }

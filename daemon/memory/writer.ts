@@ -1,6 +1,7 @@
 /** The only writer of memory files. The journal is the commit point: a change in it happens, at the latest at the next start. */
 import { MemoryError } from '../../schema/errors.ts'
 import type { Core } from '../core.ts'
+import { isDiskError } from '../platform/disk.ts'
 import { message } from '../platform/files.ts'
 import { createInTurn } from '../platform/queue.ts'
 import { CAP_BYTES, hashOf, isCode, NEW_MODE } from '../platform/safe-folder.ts'
@@ -246,6 +247,12 @@ export function createWriter(core: Core, projects: Projects, journal: Journal, r
       }),
     /** Throws what would refuse this write, and writes nothing. */
     check: (dir: string, write: Write, author: Author) => batch(dir, author, ({ add }) => add(write)),
+    /** Whether the disk of a directory is the cause. Once that takes writes again, jobs that were postponed are woken. */
+    blames: (dir: string, error: unknown): boolean => {
+      const isCause = isDiskError((error as { cause?: unknown } | undefined)?.cause)
+      if (isCause) disk.tryUntil(dir, () => isWell(dir))
+      return isCause
+    },
     onChange: (listener: OnChange) => void listeners.push(listener),
   }
 }
