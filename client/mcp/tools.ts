@@ -89,9 +89,10 @@ export const tools: Readonly<Record<string, Tool>> = {
     run: async (client, folder, args, { signal }) => {
       const done = await client.remember({ ...args, cwd: folder }, { signal })
       const { file, type, action, changeId, reviewId, redacted } = done
+      if (action === 'updated') return `Known already: ${file} (${type}).`
       const what =
         reviewId === undefined
-          ? `${action === 'created' ? 'Saved as' : 'Added to'} ${file} (${type}, change ${changeId}).`
+          ? `Saved as ${file} (${type}, change ${changeId}).`
           : `It will be in ${file} (${type}) once the user has approved it (review ${reviewId}).`
       return redacted.length === 0 ? what : `${what} Credentials were taken out of it: ${redacted.join(', ')}.`
     },

@@ -66,6 +66,9 @@ describe('the MCP server', () => {
     )
     const [kept] = (await person.memories({ cwd })).items
     const file = kept?.file as string
+    expect(await mcp.said('remember', { text: 'Always run the linter before a commit' })).toBe(
+      `Known already: ${file} (feedback).`,
+    )
     expect((await person.changes({ cwd })).items[0]).toMatchObject({ file, actor: 'agent:mcp', op: 'create' })
     expect(await mcp.said('memory_index')).toContain(`](${file})`)
     const forgotten = await mcp.said('forget', { file })
