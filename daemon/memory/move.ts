@@ -191,7 +191,7 @@ export function createMoveTable(db: Db) {
 }
 
 function createFollowing(db: Db, journal: Journal, projects: Projects) {
-  const tables = ['changes', 'reviews', 'tombstones', 'tombstone_values', 'purges', 'dreams']
+  const tables = ['changes', 'reviews', 'tombstones', 'tombstone_values', 'purges', 'dreams', 'recalled']
   const ofDirectory = [
     ...tables.map((table) => `UPDATE ${table} SET dir = @toDir WHERE dir = @fromDir`),
     // They name the old directory: a session that goes on would write there.

@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createMoveTable, holdsNothing, inodeOf, renameFolder } from '../../daemon/memory/move.ts'
 import { createPauses } from '../../daemon/projects/projects.ts'
+import { createShownMemories } from '../../daemon/recall/given.ts'
 import { exportOf, importInto, tree } from '../support/carry.ts'
 import { makeHome } from '../support/home.ts'
 import { agent, memoryRig, person, type Rig, topic } from '../support/memory.ts'
@@ -142,6 +143,19 @@ describe('a project that was moved', () => {
     })
     expect(existsSync(toDir)).toBe(false)
     expect(Object.keys(tree(join(rig.home, 'real')))).toContain('a.md')
+  })
+
+  it('leaves no record of what sessions were shown behind, so that a purge finds it all', async () => {
+    const { rig, to, toDir } = await moved()
+    const shown = createShownMemories(rig.core)
+    shown.add({ sessionId: 's', harness: 'generic' }, rig.dir, 'local', [{ file: 'a.md', bytes: 10 }])
+    shown.stop()
+    await move(rig, to)
+    rig.purges.onPurge(shown.forget)
+    const listed = rig.store.history.prepare('SELECT dir, file FROM recalled')
+    expect(listed.all()).toEqual([{ dir: toDir, file: 'a.md' }])
+    await rig.purges.purge(toDir, person, 'a.md', { reject: false, ifHash: undefined })
+    expect(listed.all()).toEqual([])
   })
 
   it('may have left a link where it was', async () => {
