@@ -259,7 +259,7 @@ type State = { failures: number; summary: string | null; answers: number }
 type Refusal = { reason: 'breaker' | 'thrash'; message: string }
 
 /** Keep a session from being compacted over and over: a breaker after failures, and one against doing it again at once. */
-export function createCompactionGuards({ db, clock }: Core) {
+export function createCompactionGuards({ db, clock, disk }: Core) {
   const table = createCompactionTable(db.history)
   const known = createLru<string, State>(CAP_SESSIONS)
   const nameOf = (key: SessionKey) => hash('sha256', sessionName(key))
@@ -269,8 +269,9 @@ export function createCompactionGuards({ db, clock }: Core) {
     known.set(session, state)
     try {
       table.put(session, state, clock.now())
-    } catch {
-      // A full disk is a condition of its own, and no reason to fail a compaction.
+    } catch (error) {
+      // On a full disk the compaction still succeeds; only its guard is not stored.
+      if (!disk.blames(error)) throw error
     }
   }
   return {

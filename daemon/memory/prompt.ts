@@ -3,7 +3,6 @@ import type { Caller } from '../../schema/caller.ts'
 import type { Agent, AgentMemory, MemoryPrompt } from '../../schema/memory.ts'
 import type { Core } from '../core.ts'
 import type { Db } from '../db/database.ts'
-import { isDiskError } from '../platform/disk.ts'
 import { safeId } from '../platform/text.ts'
 import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
@@ -39,8 +38,7 @@ export function createPrompts(core: Core, projects: Projects) {
     try {
       return write()
     } catch (error) {
-      if (!isDiskError(error)) throw error
-      disk.blames(error)
+      if (!disk.blames(error)) throw error
       return otherwise
     }
   }

@@ -712,3 +712,14 @@ it('remembers the last compactions of a session over a restart, until it was not
   after.compacted(recent, [])
   expect(after.refusal(recent, [], 'auto')).toBeUndefined()
 })
+
+it('compacts on a full disk, and tells every other failure to store what it remembers', async () => {
+  const { core } = await testCore()
+  const guards = createCompactionGuards(core)
+  const key = { harness: 'generic', sessionId: 's' }
+  core.db.history.exec('PRAGMA query_only = 1')
+  guards.failed(key)
+  expect(core.health.list()).toMatchObject([{ code: 'disk' }])
+  core.db.history.exec('PRAGMA query_only = 0; DROP TABLE compactions')
+  expect(() => guards.failed(key)).toThrow('compactions')
+})
