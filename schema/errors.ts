@@ -49,7 +49,15 @@ export function isHttpCode(code: string): code is HttpCode {
   return Object.hasOwn(httpStatus, code)
 }
 
-export const exitCodes = { ok: 0, failed: 1, usage: 2, unreachable: 3, alreadyRunning: 4, setup: 5 } as const
+export const exitCodes = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  unreachable: 3,
+  alreadyRunning: 4,
+  setup: 5,
+  ctrlC: 130,
+} as const
 
 const exitCodesOf: Partial<Record<ErrorCode, number>> = {
   LOCK_HELD: exitCodes.alreadyRunning,

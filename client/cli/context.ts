@@ -57,9 +57,6 @@ export function asked(number: number): string {
   return String(Math.min(Math.max(number, 1), 999))
 }
 
-/** The exit code that a shell gives to what Ctrl-C ended. */
-export const INTERRUPTED = 130
-
 /** Calls the daemon as `user`, strictly, for the length of one command. */
 export async function asUser<T>({ connect, places }: Context, act: (client: StrictClient) => Promise<T>): Promise<T> {
   const client = connect({ socket: places.socketPath, strict: true, actor: 'user', deadlineMs: 30_000 })

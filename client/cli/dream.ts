@@ -1,9 +1,9 @@
 /** `memoryd dream`: starts a dream and shows what came of it, live with --watch. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { DreamLive } from '../../schema/dream.ts'
-import { MemoryError } from '../../schema/errors.ts'
+import { exitCodes, MemoryError } from '../../schema/errors.ts'
 import type { StrictClient } from '../client.ts'
-import { asUser, type Context, harmless, INTERRUPTED } from './context.ts'
+import { asUser, type Context, harmless } from './context.ts'
 import { frame, gateLines, reportLines } from './dream-view.ts'
 
 type DreamOptions = { watch?: true; explain?: true; last?: true }
@@ -27,7 +27,7 @@ export async function dream(context: Context, { watch, explain, last }: DreamOpt
       screen.close()
       if (end === 'over') return await report(context, client, cwd)
       process.stderr.write(`memoryd: it goes on without you; ${context.self} dream --watch shows it again\n`)
-      process.exitCode = INTERRUPTED
+      process.exitCode = exitCodes.ctrlC
     } finally {
       screen.close()
     }
@@ -71,7 +71,7 @@ async function followed(client: StrictClient, cwd: string, screen: Screen): Prom
       const { state, error } = event
       const hint = `see: memoryd jobs show ${jobId}`
       if (['done', 'failed', 'killed'].includes(state)) return 'over'
-      if (state === 'waiting') throw new MemoryError('BUDGET', `it waits: ${error ?? ''}`, { hint })
+      if (state === 'waiting') throw new MemoryError('CONFLICT', `it waits: ${error ?? ''}`, { hint })
       if (state === 'queued' && error !== undefined)
         throw new MemoryError('INTERNAL', `it failed and is tried again later: ${error}`, { hint })
     }

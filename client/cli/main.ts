@@ -36,7 +36,8 @@ Examples:
   memoryd remember "We deploy on Mondays"   keep something for every agent in this project
   memoryd doctor                what is wrong, and what to do
 
-Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 no daemon answers, 4 a daemon already runs, 5 the set-up is wrong.`,
+Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 no daemon answers, 4 a daemon already runs, 5 the set-up is wrong,
+130 ended with Ctrl-C while the daemon goes on.`,
   )
 
 const isJson = () => program.opts<{ json?: boolean }>().json ?? false

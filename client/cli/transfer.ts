@@ -5,11 +5,11 @@ import { open, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { syncPath } from '../../daemon/platform/files.ts'
 import type { Contract } from '../../schema/contract.ts'
-import { MemoryError } from '../../schema/errors.ts'
+import { exitCodes, MemoryError } from '../../schema/errors.ts'
 import type { ImportProgress as Progress } from '../../schema/session.ts'
 import type { ExportLine } from '../../schema/transfer.ts'
 import type { StrictClient } from '../client.ts'
-import { asUser, type Context, count, harmless, INTERRUPTED } from './context.ts'
+import { asUser, type Context, count, harmless } from './context.ts'
 import type { Where } from './memories.ts'
 
 /** A large set takes long: every word of it is searched for credentials. */
@@ -131,7 +131,7 @@ export async function importTranscripts(context: Context, wanted: Wanted): Promi
     if (!leaving.signal.aborted) throw error
     // The daemon reads on: it keeps its place, so stopping it would gain nothing.
     process.stderr.write('memoryd: it is read on without you; import it again to see how far it is\n')
-    process.exitCode = INTERRUPTED
+    process.exitCode = exitCodes.ctrlC
   } finally {
     process.off('SIGINT', leave)
   }

@@ -59,7 +59,7 @@ describe('the contract', () => {
     const coded = [...page.matchAll(/^\| `([A-Z_]+)` \| (\d+)/gm)].map(([, code, status]) => [code, Number(status)])
     expect(Object.fromEntries(coded)).toEqual(httpStatus)
     for (const code of localCodes) expect(page).toContain(`\`${code}\``)
-    const exits = [...page.matchAll(/^\| (\d) \| /gm)].map(([, code]) => Number(code))
+    const exits = [...page.matchAll(/^\| (\d+) \| /gm)].map(([, code]) => Number(code))
     expect(exits).toEqual(Object.values(exitCodes))
   })
 
