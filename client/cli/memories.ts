@@ -40,7 +40,7 @@ export async function why(context: Context, file: string, { cwd }: Where): Promi
   context.print.result({ file, evidence, changes }, () => [
     ...changes.map(({ at, op, actor, reason }) => `${at}  ${op} by ${actor}: ${reason}`),
     ...evidence.map(({ at, sessionId, excerpt }) => `${at}  session ${sessionId}: ${excerpt}`),
-    ...(evidence.length === 0 ? ['it rests on nothing that was said in a session: it was written by hand'] : []),
+    ...(evidence.length === 0 ? ['no session is recorded as its source; see who wrote it above'] : []),
   ])
 }
 

@@ -62,10 +62,10 @@ describe('a memory that a model made', () => {
     expect(await why('one.md')).not.toContain(KEY)
   })
 
-  it('is told from one that was written by hand', async () => {
+  it('is told from one that no session is recorded for', async () => {
     const { cwd, why, person } = await open('anything')
     await person.putMemory({ cwd, file: 'mine.md', content: topic('By a person.') })
     expect((await person.memory({ cwd, file: 'mine.md' })).evidence).toEqual([])
-    expect(await why('mine.md')).toContain('it rests on nothing that was said in a session')
+    expect(await why('mine.md')).toContain('no session is recorded as its source; see who wrote it above')
   })
 })
