@@ -1,6 +1,9 @@
 import { z } from 'zod'
 import { Cwd } from './values.ts'
 
+/** After so many turns a model is asked no more. */
+export const DREAM_TURNS = 30
+
 const GateName = z.enum(['enabled', 'time', 'throttle', 'sessions', 'lock'])
 const Facts = z.record(z.string(), z.union([z.string(), z.number()]))
 const Gate = z.object({

@@ -1,5 +1,12 @@
 /** A dream in lines for a terminal: while it runs, what came of it, and whether one would start. Pure. */
-import type { DreamBegun, DreamLive, DreamReport, DreamTurn, Spent } from '../../schema/dream.ts'
+import {
+  DREAM_TURNS,
+  type DreamBegun,
+  type DreamLive,
+  type DreamReport,
+  type DreamTurn,
+  type Spent,
+} from '../../schema/dream.ts'
 import { columns, count } from './context.ts'
 
 export type View = {
@@ -10,7 +17,6 @@ export type View = {
   asking: boolean
 }
 
-const TURN_LIMIT = 30
 const LEAST_COLUMNS = 40
 const LEAST_ROWS = 2
 
@@ -22,7 +28,7 @@ export function frame({ project, live, nowMs, asking }: View, size: { columns: n
   const title = shortened(`dream  ${project}`, width - state.length - 2)
   const numbers = [
     count(live.sessions, 'session'),
-    `turn ${live.turnCount} of ${TURN_LIMIT}`,
+    `turn ${live.turnCount} of ${DREAM_TURNS}`,
     `${count(live.files.length, 'file')} touched`,
     spentWords(live.spent),
   ]

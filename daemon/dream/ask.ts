@@ -1,5 +1,5 @@
 /** The run of a model in a dream: its prompt, its limits, and its result. It may change memories only. */
-import type { DreamTurn, Spent } from '../../schema/dream.ts'
+import { DREAM_TURNS, type DreamTurn, type Spent } from '../../schema/dream.ts'
 import { type Agent, type Draft, type NotDone, whyNotDone } from '../agent/agent.ts'
 import type { Core } from '../core.ts'
 import type { SeenDirectory } from '../memory/consolidate.ts'
@@ -40,7 +40,7 @@ export type Asked = { turns: number; denials: number; spent: Spent } & (
 )
 
 /** Enough turns to read and rewrite a whole directory; the others limit the cost of a model that never stops. */
-const LIMITS = { turns: 30, outputTokens: 60_000, wallMs: 30 * 60_000, usd: 0.5 }
+const LIMITS = { turns: DREAM_TURNS, outputTokens: 60_000, wallMs: 30 * 60_000, usd: 0.5 }
 const ANSWER_TOKENS = 8_000
 const MOST_TRANSCRIPTS = 100
 
