@@ -81,7 +81,7 @@ function rowOf({ runId, baseHash, before, after, evidence, ...same }: NewReview)
   }
 }
 
-export function createReview({ clock }: Core, reviews: Reviews, writer: Writer, tombstones: Tombstones) {
+export function createReview({ clock, db }: Core, reviews: Reviews, writer: Writer, tombstones: Tombstones) {
   const need = (id: number): Review => {
     const review = reviews.get(id)
     if (!review) throw new MemoryError('NOT_FOUND', `there is no change ${id} that waits for review`)
@@ -128,11 +128,13 @@ export function createReview({ clock }: Core, reviews: Reviews, writer: Writer, 
       const old = oldValues(review.dir, unit)
       const rejected = unit.flatMap(({ dir, file, after = '' }) => {
         const values = rejectedValues(file, after).filter((value) => !old.has(value))
-        if (values.length === 0) return []
-        return [tombstones.add({ at: clock.now(), dir, file, excerpt: excerptOf(after) }, values)]
+        return values.length === 0 ? [] : [{ at: clock.now(), dir, file, excerpt: excerptOf(after), values }]
       })
-      removeAll(unit)
-      return rejected[0] === undefined ? {} : { tombstoneId: String(rejected[0]) }
+      const [tombstone] = db.history.transaction(() => {
+        removeAll(unit)
+        return rejected.map(({ values, ...about }) => tombstones.add(about, values))
+      })()
+      return tombstone === undefined ? {} : { tombstoneId: String(tombstone) }
     },
   }
 }

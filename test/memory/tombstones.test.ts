@@ -93,6 +93,18 @@ describe('review', () => {
     rig.memory.review.reject(Number(reviewId))
     await expect(rig.memory.put(rig.cwd, agent, wish, 'x')).rejects.toMatchObject({ reason: 'rejected-value' })
   })
+
+  it('leaves no tombstone of a rejection that could not be ended', async () => {
+    const rig = await memoryRig({ review: 'required' })
+    const { reviewId } = await rig.memory.put(rig.cwd, agent, { file: 'theirs.md', content: topic(SAID) }, 'x')
+    const { history } = rig.store
+    history.exec("CREATE TEMP TRIGGER kill BEFORE DELETE ON main.reviews BEGIN SELECT raise(FAIL, 'killed'); END")
+    expect(() => rig.memory.review.reject(Number(reviewId))).toThrow('killed')
+    expect(rig.memory.tombstones.list()).toEqual([])
+    history.exec('DROP TRIGGER kill')
+    rig.memory.review.reject(Number(reviewId))
+    expect(rig.memory.tombstones.list()).toHaveLength(1)
+  })
 })
 
 /** As values were made when the first tombstones were. */
