@@ -115,6 +115,7 @@ export function createShownMemories({ db, clock, logged }: Core) {
     lastDirs: rows.lastDirs,
     forget: (memory: { dir: string; file: string }): void => {
       unwritten = unwritten.filter(({ dir, file }) => dir !== memory.dir || file !== memory.file)
+      for (const { files } of sessions.values()) files.delete(pathOf(memory.dir, memory.file))
       rows.forget(memory)
     },
     stop: write,

@@ -99,6 +99,8 @@ describe('recall for a prompt hook', () => {
     const [{ path = '' } = {}] = recall.shown('s', undefined).items
     recall.forget({ dir: path.slice(0, path.lastIndexOf('/')), file: 'release.md' })
     expect(rows()).toEqual([])
+    // A new memory of that name is another one.
+    expect(filesOf(await hook('about the release'))).toEqual(['release.md'])
   })
 
   it('has no more than one answer of a session that is not on record', async () => {
