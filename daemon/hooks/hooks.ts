@@ -47,13 +47,17 @@ export function createHooks(
   sessions: Sessions,
 ) {
   const { clock, settings, logged, stateDir } = core
+  const cannotRead = logged('the transcript that a hook named could not be read')
   const lastSeen = createLastSeen(core)
   const mailPartOf = createMailParts(core, mail)
   /** Sessions that were compacted and have not got back yet what they must not lose. */
   const compacting = createLru<string, true>(MOST_COMPACTING)
 
   /** Harnesses also name transcripts of sub-agents that never wrote one. */
-  const read = (path: string): Promise<void> => reader.readWritten(path).catch(() => {})
+  const read = (path: string): Promise<void> =>
+    reader.readWritten(path).catch((error: unknown) => {
+      if (!(error instanceof MemoryError && error.code === 'BAD_REQUEST')) cannotRead(error)
+    })
   const readTurn = (path: string): void => {
     void read(path)
     clock.after(LAST_LINE_MS, () => void read(path))

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { harnesses } from '../../daemon/hooks/harnesses.ts'
 import { injectedBlock } from '../../daemon/transcripts/injected.ts'
+import { MemoryError } from '../../schema/errors.ts'
 import { samples } from '../transcripts/samples.ts'
 import { tell } from '../transcripts/telling.ts'
 import { CALLER, contextIn, makeHooks, recordedHooks } from './rig.ts'
@@ -69,6 +70,17 @@ describe('recorded hooks', () => {
       expect(await say(harness, input)).toBeUndefined()
       expect(happened).toContain(`read ${input.agent_transcript_path ?? input.transcript_path}`)
     }
+  })
+
+  it('name transcripts that there are not, and nothing else that goes wrong is kept quiet', async () => {
+    const failing = (error: Error) => makeHooks({ read: () => Promise.reject(error) })
+    const input = { hook_event_name: 'Stop', session_id: 's', cwd: '/the/project', transcript_path: '/t.jsonl' }
+    const rigs = [failing(new MemoryError('BAD_REQUEST', 'no transcript')), failing(new Error('a bug'))]
+    for (const { say } of rigs) expect(await say('claude-code', input)).toBeUndefined()
+    expect(rigs.map(({ happened }) => happened)).toEqual([
+      [],
+      ['the transcript that a hook named could not be read: Error: a bug'],
+    ])
   })
 
   it('tell Claude Code of its notes once, in the order in which its hooks come', async () => {

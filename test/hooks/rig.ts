@@ -29,6 +29,7 @@ type Over = {
   notes?: string
   recall?: (query: string) => Promise<{ text: string; undo?: () => void }>
   mail?: () => Promise<Mail[]>
+  read?: (path: string) => Promise<void>
   after?: (ms: number, task: () => void) => { stop(): void }
 }
 
@@ -69,7 +70,7 @@ export function makeHooks(over: Over = {}) {
       ofSession: over.mail ?? (async () => letters),
       acknowledgeOfSession: (_session: string, ids: string[]) => void happened.push(`acknowledged ${ids.join(',')}`),
     },
-    { readWritten: async (path: string) => void happened.push(`read ${path}`) },
+    { readWritten: over.read ?? (async (path: string) => void happened.push(`read ${path}`)) },
     { enqueue: ({ kind }: { kind: string }) => void happened.push(`enqueued ${kind}`) },
     { session: () => ({ row: 1 }) },
   ] as unknown as Parameters<typeof createHooks> extends [Core, ...infer Rest] ? Rest : never
