@@ -6,6 +6,7 @@ import { hash } from 'node:crypto'
 import type { CacheControl, Message, ModelRequest, SystemBlock, TextBlock, Usage } from '../models/wire.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isDeeperThan } from '../platform/json.ts'
+import { createLru } from '../platform/lru.ts'
 import type { Rendered } from './rendering.ts'
 import { toolSpecs } from './tools.ts'
 
@@ -238,7 +239,13 @@ export type CacheVerdict =
   | { cache: 'expected-break'; because: string }
   | { cache: 'break'; expectedTokens: number; readTokens: number; changed: string | undefined }
 
-type Sent = { parts: readonly Part[]; tokens: number; keptMs: number; atMs: number; wallMs: number }
+/** `because`: why its next request is expected to differ. */
+type Sent = Pick<Prefix, 'key' | 'parts' | 'keptMs'> & {
+  tokens: number
+  atMs: number
+  wallMs: number
+  because?: string
+}
 
 const CACHE_WATCH_CAP_SESSIONS = 1_000
 /** Servers round, and cache in steps. */
@@ -248,38 +255,28 @@ export type CacheWatch = ReturnType<typeof createCacheWatch>
 
 /** Notices when a server did not read from its cache what an earlier job had it write. Keeps hashes, never text. */
 export function createCacheWatch(clock: Clock) {
-  const sent = new Map<string, Sent>()
-  const announced = new Map<string, string>()
+  const sent = createLru<string, Sent>(CACHE_WATCH_CAP_SESSIONS)
   // A server keeps what it caches apart for each model.
   const nameOf = ({ key, kind, model }: Prefix) => JSON.stringify([key, kind, model])
   return {
     /** Says beforehand that the prefix of a session will not be what it was: it was compacted, for one. */
     announce: (key: string, because: string): void => {
-      for (const name of sent.keys()) if (JSON.parse(name)[0] === key) announced.set(name, because)
+      for (const last of sent.values()) if (last.key === key) last.because = because
     },
     expect: (prefix: Prefix): Expectation => {
-      const name = nameOf(prefix)
-      const last = sent.get(name)
+      const last = sent.get(nameOf(prefix))
       if (!last) return { since: 0, tokens: 0, because: undefined, changed: undefined }
       const at = last.parts.findIndex((part, n) => prefix.parts[n]?.hash !== part.hash)
       const changed = at < 0 ? undefined : (last.parts[at] as Part).name
       // The monotonic clock misses a suspend, the wall clock may be set back.
       const age = Math.max(clock.elapsed() - last.atMs, clock.now() - last.wallMs)
-      const because = announced.get(name) ?? (age >= last.keptMs ? 'too long ago' : undefined)
+      const because = last.because ?? (age >= last.keptMs ? 'too long ago' : undefined)
       return { since: at < 0 ? last.parts.length : 0, tokens: last.tokens, because, changed }
     },
     compare: (prefix: Prefix, { tokens, because, changed }: Expectation, used: Usage): CacheVerdict => {
-      const name = nameOf(prefix)
-      announced.delete(name)
-      sent.delete(name)
-      sent.set(name, {
-        parts: prefix.parts,
-        tokens: used.cacheRead + used.cacheWrite,
-        keptMs: prefix.keptMs,
-        atMs: clock.elapsed(),
-        wallMs: clock.now(),
-      })
-      if (sent.size > CACHE_WATCH_CAP_SESSIONS) sent.delete(sent.keys().next().value as string)
+      const { key, parts, keptMs } = prefix
+      const written = used.cacheRead + used.cacheWrite
+      sent.set(nameOf(prefix), { key, parts, keptMs, tokens: written, atMs: clock.elapsed(), wallMs: clock.now() })
       if (tokens === 0) return { cache: used.cacheRead > 0 ? 'read' : 'cold' }
       if (used.cacheRead >= TOLERATED * tokens) return { cache: 'read' }
       if (because !== undefined) return { cache: 'expected-break', because }
