@@ -30,7 +30,7 @@ export function createJobTable(current: () => Db) {
       const shown = rows.slice(0, limit)
       return { jobs: shown.map(jobOf), next: rows.length > limit ? shown.at(-1)?.seq : undefined }
     },
-    /** Of one key: those that are not over, and those that came up since then. */
+    /** Jobs of this key that are unfinished or were created since `sinceMs`. */
     ofKey: (kinds: readonly string[], key: string, sinceMs: number) =>
       statements().ofKey.all(JSON.stringify(kinds), key, sinceMs) as string[],
     /** A failed job that was followed by another of its key has no longer failed. */
@@ -287,7 +287,7 @@ function prepareJobClaims(db: Db) {
 
   const held = db.prepare(`SELECT * FROM jobs WHERE id = ? AND owner = ? AND state = 'running'`)
   const atWork = db.prepare(
-    // Left to itself SQLite would count by kind, and all that wait are of a few.
+    // Without the hint SQLite scans by kind, and nearly all waiting jobs share a few kinds.
     `SELECT count(*) FROM jobs INDEXED BY jobs_owned WHERE owner IS NOT NULL AND kind IN (SELECT value FROM json_each(?))`,
   )
   const firstBy = (order: string) =>
@@ -342,9 +342,9 @@ function prepareJobClaims(db: Db) {
       } else if (ending.to === 'failed') close(old, { state: 'failed', ...ending }, nowMs, ending.retryAt)
       else if (ending.to === 'queued') reopen(old, { state: 'queued', ...ending, retry_at: ending.retryAt }, nowMs)
       else {
-        // Neither was an attempt.
-        const { error = old.error, to, retryAt = 0 } = { error: old.error, retryAt: 0, ...ending }
-        const state = to === 'waiting' ? 'waiting' : 'queued'
+        // Waiting or being released does not count as an attempt.
+        const { error, retryAt } = { error: old.error, retryAt: 0, ...ending }
+        const state = ending.to === 'waiting' ? 'waiting' : 'queued'
         reopen(old, { state, error, retry_at: retryAt, attempts: old.attempts - 1 }, nowMs)
       }
     }
