@@ -35,7 +35,7 @@ export function createByModel({ settings, clock }: Core, memory: Memory, notes: 
     // 2. The question.
     const { extractionRun } = await import('./model/extraction-run.ts')
     const nowMs = clock.now()
-    const changes = memory.beginRun({ kind: 'extract', cwd, env: {} })
+    const changes = memory.beginRun({ cwd, env: {} })
     const { dailyLog, team } = settings.current()
     const log = dailyLog.enabled ? logFile(dayOfPart(part, nowMs)) : undefined
     const ground = { dir, changes, log, team: team.enabled }

@@ -7,6 +7,7 @@ import type { Agent, NotDone } from '../agent/agent.ts'
 import type { Core } from '../core.ts'
 import { type JobKind, LOST, type Outcome, skipped } from '../jobs/job.ts'
 import type { NewMemory } from '../memory/change-run.ts'
+import { isIndex } from '../memory/file-names.ts'
 import type { Memory } from '../memory/memory.ts'
 import type { Models } from '../models/models.ts'
 import type { Notes } from '../notes/notes.ts'
@@ -115,7 +116,7 @@ export function createExtraction(
     if (await slice.wroteItself()) return { skip: 'the agent wrote memories itself' }
     const { cwd, part, mayWrite, inTransaction } = slice
     const logDay = settings.current().dailyLog.enabled ? dayOfPart(part, clock.now()) : undefined
-    const saved = await memory.save({ kind: KIND, env: {}, cwd, memories, logDay, mayWrite, inTransaction })
+    const saved = await memory.save({ env: {}, cwd, memories, logDay, mayWrite, inTransaction })
     if (saved === 'lost') return { notDone: LOST }
     const { runId, saved: files, waiting, known, refused } = saved
     return { runId, counts: { saved: files.length, waiting, known, refused } }
@@ -153,7 +154,7 @@ export function createExtraction(
       inTransaction: (files) => {
         const before = progress.find(progressOf(key))
         putProgress(key, slice)
-        const told = files.filter((file) => !/(?:^|\/)MEMORY\.md$/.test(file))
+        const told = files.filter((file) => !isIndex(file))
         const withdraw = told.length > 0 ? notices.saved(key, told) : undefined
         return () => {
           if (before) progress.put(progressOf(key), before)

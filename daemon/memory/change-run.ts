@@ -37,7 +37,6 @@ export type RunOptions = {
 }
 
 type Run = RunOptions & {
-  kind: 'extract'
   cwd: string
   env: Caller['env']
   memories: readonly NewMemory[]
@@ -59,7 +58,7 @@ export function createChangeRuns(
   reviews: Reviews,
 ) {
   const waitingIn = (dir: string) =>
-    [...reviews.filesIn(dir)].map((file) => `- ${oneLine(file)}: waits for the person's word, and is not to be written`)
+    [...reviews.filesIn(dir)].map((file) => `- ${oneLine(file)}: waits for review, and is not to be written`)
   /** Under names that no file has, no change that waits for review, and no other memory of this run. */
   const planFiles = async (dir: string, memories: readonly NewMemory[], batch: Batch): Promise<Planned> => {
     const values = new Set<string>()
@@ -104,8 +103,8 @@ export function createChangeRuns(
 
   return {
     /** Each as a file, or all as lines of the day's log. What is known already is left out. */
-    save: ({ kind, cwd, env, memories, logDay, ...options }: Run): Promise<RunSaved> => {
-      const runId = newRunId(kind, core.clock.now())
+    save: ({ cwd, env, memories, logDay, ...options }: Run): Promise<RunSaved> => {
+      const runId = newRunId('extract', core.clock.now())
       const author: Author = { actor: `agent:${runId}`, reason: 'stated by a person', runId }
       const { dir } = projects.forWriting(cwd, { actor: author.actor, env })
       return writer.change<RunSaved>(dir, author, async (batch) => {
@@ -115,9 +114,9 @@ export function createChangeRuns(
         return done === 'lost' ? done : { runId, ...done, known, refused }
       })
     },
-    beginRun: ({ kind, cwd, env }: { kind: 'extract'; cwd: string; env: Caller['env'] }) => {
-      const runId = newRunId(kind, core.clock.now())
-      const author: Author = { actor: `agent:${runId}`, reason: `found by a run (${kind})`, runId }
+    beginRun: ({ cwd, env }: Pick<Run, 'cwd' | 'env'>) => {
+      const runId = newRunId('extract', core.clock.now())
+      const author: Author = { actor: `agent:${runId}`, reason: 'found by a run (extract)', runId }
       const { dir } = projects.forWriting(cwd, { actor: author.actor, env })
       const present = (file: string) => statSync(dir, { throwIfNoEntry: false }) && readMemoryFile(dir, file)
       const listed = () => (statSync(dir, { throwIfNoEntry: false }) ? catalogue.list(dir).items : [])
@@ -139,8 +138,7 @@ export function createChangeRuns(
         },
         /** Why a write would be refused. Any other error is thrown. */
         refuses: async (write: RunWrite): Promise<string | undefined> => {
-          if (reviews.filesIn(dir).has(write.file))
-            return `${write.file} waits for the person's word; leave it until then`
+          if (reviews.filesIn(dir).has(write.file)) return `${write.file} waits for review; leave it until then`
           // A folder that cannot be made is not the fault of the write.
           openMemoryFolder(dir).close()
           try {

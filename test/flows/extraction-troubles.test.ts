@@ -169,7 +169,7 @@ it('what waits for the person is neither written over nor forgotten by the next 
   api.next(save('m3'), says('Enough.'))
   session.say(RULE)
   expect((await ends.next()).result).toEqual({ skipped: 'nothing to save' })
-  expect(String(api.requests[1]?.bytes)).toContain("feedback_linter.md: waits for the person's word")
+  expect(String(api.requests[1]?.bytes)).toContain('feedback_linter.md: waits for review')
   expect((await client.reviews()).items).toHaveLength(1)
 }, 60_000)
 

@@ -75,7 +75,6 @@ describe('a directory that is put in order', () => {
       evidence,
     }
     const saved = await memory.save({
-      kind: 'extract',
       cwd,
       env: {},
       memories: [found],
