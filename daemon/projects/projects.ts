@@ -125,10 +125,7 @@ export function createProjects(core: Core, policyFile = POLICY_FILE) {
       },
       forWriting: (cwd, caller) => {
         const project = look(cwd, caller)
-        if (project.off !== undefined)
-          throw new MemoryError('MEMORY_OFF', `memory is off for ${project.root}: ${project.off}`, {
-            hint: 'switch it on again, or resume',
-          })
+        if (project.off !== undefined) throw memoryOff(project.root, project.off)
         use(project)
         return project
       },
@@ -182,9 +179,11 @@ export function createProjects(core: Core, policyFile = POLICY_FILE) {
         const root = rootOf(cwd)
         const cover = pauses.list().find((project) => project !== root && covers(project, root))
         if (cover)
-          throw new MemoryError('CONFLICT', `${root} stays paused: so is ${cover === '/' ? 'everything' : cover}`, {
-            hint: cover === EVERYWHERE ? 'resume without a folder' : `resume ${cover} instead`,
-          })
+          throw new MemoryError(
+            'CONFLICT',
+            `${root} stays paused because ${cover === EVERYWHERE ? 'everything' : cover} is paused`,
+            { hint: cover === EVERYWHERE ? 'resume without a folder' : `resume ${cover} instead` },
+          )
         pauses.remove(root)
       }
       return pausesChanged()
@@ -192,6 +191,12 @@ export function createProjects(core: Core, policyFile = POLICY_FILE) {
     onChange: (listener: () => void) => void changeListeners.push(listener),
     onUse: (listener: UseListener) => void useListeners.push(listener),
   }
+}
+
+export function memoryOff(root: string, off: string): MemoryError {
+  return new MemoryError('MEMORY_OFF', `memory is off for ${root}: ${off}`, {
+    hint: 'run: memoryd resume, or remove the setting named above',
+  })
 }
 
 function keyOf(cwd: string, { CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES: _, ...deciding }: Variables): string {

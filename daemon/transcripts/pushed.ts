@@ -25,7 +25,7 @@ import { syncPath } from '../platform/files.ts'
 import { createLru } from '../platform/lru.ts'
 import { createInTurn } from '../platform/queue.ts'
 import { safeId, stampAt } from '../platform/text.ts'
-import type { Projects } from '../projects/projects.ts'
+import { memoryOff, type Projects } from '../projects/projects.ts'
 import type { Fact, Message } from './formats/facts.ts'
 import { id, parseLine, text } from './formats/fields.ts'
 import type { Root, Source } from './formats/format.ts'
@@ -97,10 +97,7 @@ export function createPushedTurns(
     /** On disk when this resolves; it is not read yet. */
     keep: async (turn: TurnRequest, caller: Caller): Promise<KeptTurn> => {
       const { root: project, off } = projects.find(turn.cwd, caller)
-      if (off !== undefined)
-        throw new MemoryError('MEMORY_OFF', `memory is off for ${project}: ${off}`, {
-          hint: 'switch it on again, or resume',
-        })
+      if (off !== undefined) throw memoryOff(project, off)
       if (turn.transcriptPath === undefined && !turn.messages?.length)
         throw new MemoryError('BAD_REQUEST', 'messages: expected some, or a transcriptPath where they stand')
       const keptMs = clock.now()
@@ -259,7 +256,7 @@ async function messageRecords(message: Message, defaults: Defaults): Promise<obj
   ]
 }
 
-/** What a harness notes for itself, and ends, are told otherwise. */
+/** System messages are not kept; session facts and the end line carry what matters. */
 function typeOf({ by, startsTurn }: Message): string | undefined {
   if (startsTurn) return 'user'
   return { person: 'user', agent: 'assistant', tool: 'tool', injected: 'context', system: undefined }[by]

@@ -179,7 +179,7 @@ describe('the command', () => {
     expect((await memoryd(home, 'pause')).stdout).toBe('paused everywhere: nothing is captured or recalled\n')
     expect(await memoryd(home, 'resume', '--project', home.dir)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('stays paused: so is everything'),
+      stderr: expect.stringContaining('stays paused because everything is paused'),
     })
     await daemon.kill9()
     await startDaemon(home)

@@ -299,7 +299,7 @@ describe('pauses and private folders', () => {
   it('refuse to resume below a paused folder, but not beside it', async () => {
     const { dir, projects } = await makeProjects()
     projects.pause(`${dir}/b`)
-    expect(() => projects.resume(`${dir}/b/c`)).toThrow(`${dir}/b/c stays paused: so is ${dir}/b`)
+    expect(() => projects.resume(`${dir}/b/c`)).toThrow(`${dir}/b/c stays paused because ${dir}/b is paused`)
     expect(projects.resume(`${dir}/bc`)).toEqual({ all: false, projects: [`${dir}/b`] })
   })
 
