@@ -2,10 +2,11 @@
  * What a compaction would lose and the work needs at once: files that were being read, as they are now, skills, to-dos,
  * the plan, tasks in the background, and whatever the harness names. Reads files, never more than it may tell.
  */
-import { closeSync, constants, existsSync, fstatSync, openSync, readSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { basename, isAbsolute } from 'node:path'
 import type { Compacted, Restore } from '../../schema/context.ts'
 import type { Core } from '../core.ts'
+import { readHead } from '../platform/files.ts'
 import { headOfBytes, textTokens } from '../platform/text.ts'
 import { privateFolder } from '../projects/paths.ts'
 import { isFailure, openTodos } from './extractive.ts'
@@ -107,23 +108,10 @@ function filesToRead(
 
 /** Its beginning; nothing where there is no file of text that can be read without waiting. */
 function readNow(path: string): string | undefined {
-  let fd: number
-  try {
-    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
-  } catch {
-    return undefined
-  }
-  try {
-    if (!fstatSync(fd).isFile()) return undefined
-    const bytes = Buffer.alloc(CAP_READ_BYTES + 4)
-    const read = readSync(fd, bytes, 0, bytes.length, 0)
-    const text = bytes.toString('utf8', 0, read).replace(/\ufffd+$/, '')
-    return text.includes('\0') || text.includes('\ufffd') ? undefined : text
-  } catch {
-    return undefined
-  } finally {
-    closeSync(fd)
-  }
+  const text = readHead(path, CAP_READ_BYTES + 4)
+    ?.head.toString()
+    .replace(/\ufffd+$/, '')
+  return text?.includes('\0') || text?.includes('\ufffd') ? undefined : text
 }
 
 /** At the end of a line, with a word about it. */

@@ -1,6 +1,7 @@
 /** Notices memories that name what the project has no more: paths, scripts of its package, targets of its makefile. */
-import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { isAbsolute, join, normalize } from 'node:path'
+import { readHead } from '../platform/files.ts'
 
 export type Mention = { kind: 'path' | 'script' | 'target'; name: string }
 
@@ -89,19 +90,9 @@ function targetsOf(root: string): ReadonlySet<string> | undefined {
   return names
 }
 
-/** A name may lead to a device that never ends, or to a pipe without a writer. */
 function readSmall(path: string): string | undefined {
-  try {
-    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
-    try {
-      const stats = fstatSync(fd)
-      return stats.isFile() && stats.size <= MOST_FILE_BYTES ? readFileSync(fd, 'utf8') : undefined
-    } finally {
-      closeSync(fd)
-    }
-  } catch {
-    return undefined
-  }
+  const { head, sizeBytes = 0 } = readHead(path, MOST_FILE_BYTES) ?? {}
+  return sizeBytes <= MOST_FILE_BYTES ? head?.toString() : undefined
 }
 
 export function mentionText({ kind, name }: Mention): string {

@@ -11,6 +11,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readSync,
   renameSync,
   rmSync,
   type Stats,
@@ -112,6 +113,26 @@ export function filesBelow(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
+}
+
+/**
+ * The beginning of a plain file, and how long it is as a whole; undefined where there is none. A name may lead to a device
+ * that never ends, or to a pipe without a writer.
+ */
+export function readHead(path: string, capBytes: number, flags = 0): { head: Buffer; sizeBytes: number } | undefined {
+  try {
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | flags)
+    try {
+      const stats = fstatSync(fd)
+      if (!stats.isFile()) return undefined
+      const head = Buffer.alloc(Math.min(stats.size, capBytes))
+      return { head: head.subarray(0, readSync(fd, head, 0, head.length, 0)), sizeBytes: stats.size }
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    return undefined
+  }
 }
 
 const LARGEST_BYTES = 16_384
