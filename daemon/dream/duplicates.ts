@@ -5,6 +5,7 @@
 import { normaliseValue } from '../memory/tombstones.ts'
 import { parseTopic, type Topic } from '../memory/topic-file.ts'
 import { parseFrontMatter } from '../platform/front-matter.ts'
+import { pairsOf } from '../platform/text.ts'
 
 export type WordSet = ReadonlySet<string>
 
@@ -154,12 +155,6 @@ function bare(word: string): string {
     else if (to - from > STRONG.length && word.slice(to - STRONG.length, to) === STRONG) to -= STRONG.length
     else return word.slice(from, to)
   }
-}
-
-function pairsOf(word: string): string[] {
-  const characters = [...word]
-  if (characters.length < 2) return characters
-  return characters.slice(1).map((character, n) => `${characters[n]}${character}`)
 }
 
 function topicWords(text: string): Set<string> {

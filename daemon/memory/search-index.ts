@@ -4,6 +4,7 @@ import type { Core } from '../core.ts'
 import { type Db, preparedIn, withoutWaiting } from '../db/database.ts'
 import { MEMORY_FILES, MEMORY_WORDS } from '../db/index-schema.ts'
 import type { Timer } from '../platform/clock.ts'
+import { pairsOf, UNSPACED_SCRIPT } from '../platform/text.ts'
 import { isIndex, isLog } from './file-names.ts'
 import type { Journal } from './journal.ts'
 import { parseTopic } from './topic-file.ts'
@@ -130,13 +131,12 @@ function prepare(db: Db) {
   }
 }
 
-/** Scripts written without spaces: the tokenizer would take a whole sentence for one word. */
-const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]+/gu
+const UNSPACED = new RegExp(`[${UNSPACED_SCRIPT}]+`, 'gu')
 const WORDS = /[\p{L}\p{N}_]+/gu
 
 /** Runs of such a script become overlapping pairs, so that any two characters of it can be found. */
 export function indexable(text: string): string {
-  return text.normalize('NFKC').replace(UNSPACED, (run) => ` ${pairs(run).join(' ')} `)
+  return text.normalize('NFKC').replace(UNSPACED, (run) => ` ${pairsOf(run).join(' ')} `)
 }
 
 /** Plain words: nothing in the text is an operator. Undefined when it has no word. */
@@ -148,12 +148,6 @@ export function wordsQuery(text: string, match: 'all' | 'any'): string | undefin
 
 /** One word, or where scripts meet in it, each part; a run of pairs is a phrase. */
 function phrases(word: string): string[] {
-  const parts = word.replace(UNSPACED, (run) => ` ${pairs(run).join('\n')} `).split(' ')
+  const parts = word.replace(UNSPACED, (run) => ` ${pairsOf(run).join('\n')} `).split(' ')
   return parts.filter((part) => part !== '').map((part) => part.replaceAll('\n', ' '))
-}
-
-function pairs(run: string): string[] {
-  const characters = [...run]
-  if (characters.length === 1) return characters
-  return characters.slice(1).map((character, at) => `${characters[at]}${character}`)
 }

@@ -37,6 +37,16 @@ export function grouped(number: number): string {
   return String(number).replace(/\B(?=(?:\d{3})+$)/g, ',')
 }
 
+/** Scripts written without spaces, for the brackets of an expression with `u`: a whole sentence would be one word. */
+export const UNSPACED_SCRIPT = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}'
+
+/** Each two characters that stand together; one alone stays. */
+export function pairsOf(run: string): string[] {
+  const characters = [...run]
+  if (characters.length < 2) return characters
+  return characters.slice(1).map((character, at) => `${characters[at]}${character}`)
+}
+
 /** An estimate of tokens, too high for most languages. */
 export const BYTES_PER_TOKEN = 4
 

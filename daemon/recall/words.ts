@@ -3,6 +3,8 @@
  * pairs of characters where a script has no spaces, days and months. Pure.
  */
 
+import { pairsOf, UNSPACED_SCRIPT } from '../platform/text.ts'
+
 export type Word = {
   term: string
   /** In small letters. */
@@ -15,11 +17,9 @@ export type Word = {
 
 type Stem = (word: string) => string
 
-/** Scripts that put no space between words. */
-const UNSPACED = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}'
-const UNSPACED_RUN = new RegExp(`[${UNSPACED}]+`, 'u')
+const UNSPACED_RUN = new RegExp(`[${UNSPACED_SCRIPT}]+`, 'u')
 const CHUNK = new RegExp(
-  `[${UNSPACED}]+|(?:(?![${UNSPACED}])[\\p{L}\\p{M}\\p{N}_])+(?:[.\\-/:'’@#](?:(?![${UNSPACED}])[\\p{L}\\p{M}\\p{N}_])+)*`,
+  `[${UNSPACED_SCRIPT}]+|(?:(?![${UNSPACED_SCRIPT}])[\\p{L}\\p{M}\\p{N}_])+(?:[.\\-/:'’@#](?:(?![${UNSPACED_SCRIPT}])[\\p{L}\\p{M}\\p{N}_])+)*`,
   'gu',
 )
 /** ASCII texts, which most are, are searched much faster. */
@@ -53,7 +53,8 @@ export function wordsOf(text: string, stem: Stem): Word[] {
   const plain = isAscii ? text : text.normalize('NFKC')
   for (const { 0: chunk, index } of plain.matchAll(isAscii ? ASCII_CHUNK : CHUNK)) {
     if (words.length > MOST_WORDS) break
-    if (!isAscii && UNSPACED_RUN.test(chunk)) for (const pair of pairsOf(chunk)) words.push(pair)
+    if (!isAscii && UNSPACED_RUN.test(chunk))
+      for (const pair of pairsOf(chunk)) words.push({ term: pair, surface: pair, kind: 'pair', named: false })
     else (PLAIN_WORD.test(chunk) ? addWord : addChunk)(chunk, isNamed(chunk, plain, index), words, stem)
   }
   for (const date of datesIn(plain)) words.push({ term: stem(date), surface: date, kind: 'whole', named: false })
@@ -109,13 +110,6 @@ function beginsSentence(text: string, at: number): boolean {
     return /[.!?:\n。！？：]/.test(before)
   }
   return true
-}
-
-function pairsOf(run: string): Word[] {
-  const characters = [...run]
-  const pair = (term: string): Word => ({ term, surface: term, kind: 'pair', named: false })
-  if (characters.length === 1) return [pair(run)]
-  return characters.slice(1).map((character, at) => pair(`${characters[at]}${character}`))
 }
 
 /** `@2026-03-05`, `@2026-03` and `march` for each day that is written out, the last two for a month. */

@@ -1,6 +1,6 @@
 /** The words of messages in `index.db`, and which messages may match a search. Holds no text: that stays in the transcripts. */
 import { type Db, preparedIn } from '../db/database.ts'
-import { copied } from '../platform/text.ts'
+import { copied, pairsOf, UNSPACED_SCRIPT } from '../platform/text.ts'
 
 export type MessageWords = ReturnType<typeof createMessageWords>
 
@@ -219,9 +219,8 @@ function quoted(tokens: string): string {
   return `"${tokens}"`
 }
 
-/** Scripts written without spaces, where a sentence would be one token: their runs become overlapping pairs. */
-const UNSPACED = '[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}]'
-const RUNS = new RegExp(`(${UNSPACED}+)|[[a-z0-9\\u{80}-\\u{10ffff}]--${UNSPACED}]+`, 'gv')
+/** Runs of scripts without spaces, which become overlapping pairs, and runs of all others. */
+const RUNS = new RegExp(`([${UNSPACED_SCRIPT}]+)|[[a-z0-9\\u{80}-\\u{10ffff}]--[${UNSPACED_SCRIPT}]]+`, 'gv')
 /** All but ASCII and the plain characters of Chinese and Japanese, which folding does not change. */
 const FOLDABLE = /[\u{80}-\u{3040}\u{3095}-\u{30a0}\u{30fb}-\u{4dff}\u{a000}-\u{10ffff}]/gu
 /** Longer runs (keys, encoded pictures) become overlapping pieces: any part of up to half a piece is in one of them. */
@@ -293,10 +292,8 @@ function runsOf(folded: string): Run[] {
 }
 
 function tokensOfRun({ kind, text }: Run): string[] {
-  if (kind === 'word') return text.length <= PIECE_CHARS ? [text] : pieces([...text])
-  const characters = [...text]
-  if (characters.length === 1) return characters
-  return characters.slice(1).map((character, at) => `${characters[at]}${character}`)
+  if (kind === 'pairs') return pairsOf(text)
+  return text.length <= PIECE_CHARS ? [text] : pieces([...text])
 }
 
 function pieces(characters: string[]): string[] {
