@@ -1,7 +1,7 @@
 /** A conversation in the form of transcripts and in that of the Messages API: each made from the other. */
 import { hash } from 'node:crypto'
 import type { SessionMessage } from '../agent/rendering.ts'
-import { parseJson } from '../models/wire.ts'
+import { parseJson } from '../platform/json.ts'
 import { type Block, blocksOf, isText, type Message, recordOf, resultText } from './messages.ts'
 import { isSummary, withoutAttached } from './summary.ts'
 

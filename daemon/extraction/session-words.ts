@@ -1,7 +1,7 @@
 /** What persons said in a part of a session: read back, without credentials, and only what they typed themselves. */
 import { realpathSync } from 'node:fs'
 import { dirname, resolve, sep } from 'node:path'
-import { parseJson } from '../models/wire.ts'
+import { parseJson } from '../platform/json.ts'
 import { BYTES_PER_TOKEN, copied, headOf, stampAt, tailOf } from '../platform/text.ts'
 import { redact } from '../secrets/redact.ts'
 import { type MessageRow, type MessageTable, readMessages } from '../sessions/message-table.ts'

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Connection, HOOK_MARK } from '../../schema/hook.ts'
 import type { Core } from '../core.ts'
-import { parseJson } from '../models/wire.ts'
 import type { Timer } from '../platform/clock.ts'
 import { filesIn } from '../platform/files.ts'
+import { parseJson } from '../platform/json.ts'
 import { type Fields, text } from '../transcripts/formats/fields.ts'
 
 export type HookEvent =

@@ -4,8 +4,9 @@
  */
 import type { Core } from '../core.ts'
 import type { Models } from '../models/models.ts'
-import { type ModelRequest, parseJson } from '../models/wire.ts'
+import type { ModelRequest } from '../models/wire.ts'
 import type { Timer } from '../platform/clock.ts'
+import { parseJson } from '../platform/json.ts'
 import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
 import { type MessageTable, readMessages } from '../sessions/message-table.ts'

@@ -1,6 +1,7 @@
 /** Asks a model over the Messages API and gives every failure as a value. Never tries again: the job runner does. */
 import { z } from 'zod'
 import type { Clock } from '../platform/clock.ts'
+import { parseJson } from '../platform/json.ts'
 import type { Access } from './models.ts'
 import {
   type Block,
@@ -10,7 +11,6 @@ import {
   type ModelFailure,
   networkFailure,
   type Params,
-  parseJson,
   statusFailure,
   type Usage,
 } from './wire.ts'

@@ -2,6 +2,7 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import type { APIError } from '@anthropic-ai/sdk'
 import { z } from 'zod'
+import { parseJson } from '../platform/json.ts'
 import { createTurns } from '../platform/queue.ts'
 import { redact } from '../secrets/redact.ts'
 
@@ -260,14 +261,6 @@ function retryAfter(headers: Headers, nowMs: number): number | undefined {
   const inSeconds = /^\s*\d+(\.\d+)?\s*$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - nowMs
   const ms = Number.isFinite(inMs) ? inMs : inSeconds
   return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS) : undefined
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Keeps of a JSON schema what the API understands. Loaded with the first schema: most requests have none. */

@@ -2,7 +2,7 @@
  * Notes without a model: requests, touched files, commands, errors and answers are gathered message by message, then
  * added to the notes there are. Pure.
  */
-import { parseJson } from '../models/wire.ts'
+import { parseJson } from '../platform/json.ts'
 import { BYTES_PER_TOKEN, tokensIn } from '../platform/text.ts'
 import type { MessageRow } from '../sessions/message-table.ts'
 import { isShellTool, type ToolCall } from '../transcripts/formats/facts.ts'

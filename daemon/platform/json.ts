@@ -44,6 +44,15 @@ export function isDeeperThan(value: unknown, levels: number): boolean {
   return false
 }
 
+/** Undefined for what is no JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 export type Line = { number: number; bytes: Buffer }
 
 const NEWLINE = 0x0a
