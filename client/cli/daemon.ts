@@ -4,10 +4,10 @@ import { closeSync, existsSync, fstatSync, mkdtempSync, openSync, readFileSync, 
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createProcesses } from '../../daemon/platform/process.ts'
+import { createProcesses, readHolder } from '../../daemon/platform/process.ts'
 import { exitCodes, MemoryError } from '../../schema/errors.ts'
 import type { Status } from '../../schema/process.ts'
-import { HOLDER_FILE, type Holder, parseHolder } from '../../schema/rendezvous.ts'
+import type { Holder } from '../../schema/rendezvous.ts'
 import { type Context, columns } from './context.ts'
 import { daemonMain } from './installation.ts'
 import { findService } from './service/service.ts'
@@ -45,7 +45,7 @@ export async function spawnDaemon(context: Context): Promise<Health> {
       const answer = await health(context)
       if (answer) return answer
       const nowMs = performance.now()
-      if (readHolder(context)) namedMs = nowMs
+      if (readHolder(context.places.stateDir)) namedMs = nowMs
       if (nowMs > until || nowMs - namedMs > NAMELESS_LIMIT_MS || isElsewhere(context)) throw outcome.another
       await delay(LOOK_EVERY_MS)
     }
@@ -80,7 +80,7 @@ async function spawnOnce(context: Context): Promise<Health | { another: MemoryEr
 
 /** A holder at our socket is as good as the daemon that we started. */
 function isElsewhere(context: Context): boolean {
-  const holder = readHolder(context)
+  const holder = readHolder(context.places.stateDir)
   return holder !== undefined && holder.socket !== context.places.socketPath
 }
 
@@ -122,27 +122,16 @@ export async function endDaemon(context: Context): Promise<Holder | Health | und
  */
 async function livingHolder(context: Context): Promise<Holder | undefined> {
   const { isLocked } = await import('../../daemon/platform/process-lock.ts')
-  const holder = isLocked(context.places.stateDir) ? readHolder(context) : undefined
+  const holder = isLocked(context.places.stateDir) ? readHolder(context.places.stateDir) : undefined
   return holder && begunMs(holder.pid) <= Date.parse(holder.startedAt) + CLOCK_STEP_MS ? holder : undefined
 }
 
 /** When a process began; 0 where the system does not tell. */
 function begunMs(pid: number): number {
-  try {
-    const ticks = Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19])
-    const [upS] = readFileSync('/proc/uptime', 'utf8').split(' ')
-    return Date.now() - 1000 * (Number(upS) - ticks / TICKS_PER_S)
-  } catch {
-    return 0
-  }
-}
-
-function readHolder({ places }: Context): Holder | undefined {
-  try {
-    return parseHolder(readFileSync(join(places.stateDir, HOLDER_FILE), 'utf8'))
-  } catch {
-    return undefined
-  }
+  const ticks = createProcesses().birthOf(pid)
+  if (ticks === undefined) return 0
+  const [upS] = readFileSync('/proc/uptime', 'utf8').split(' ')
+  return Date.now() - 1000 * (Number(upS) - Number(ticks) / TICKS_PER_S)
 }
 
 function askToEnd(pid: number): boolean {
@@ -217,10 +206,10 @@ export async function stop(context: Context): Promise<void> {
 function stopService(context: Context): Holder | undefined {
   const service = findService(context)
   if (!service?.running()) return undefined
-  const holder = readHolder(context)
+  const holder = readHolder(context.places.stateDir)
   service.stop()
   // A daemon that stops takes its name away; one that was killed before has left it.
-  return readHolder(context) ? undefined : holder
+  return readHolder(context.places.stateDir) ? undefined : holder
 }
 
 export async function restart(context: Context): Promise<void> {

@@ -1,12 +1,12 @@
 /** One daemon per state folder: the holder of its lock. A file beside it names the holder, and stays when it did not stop cleanly. */
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { MemoryError } from '../../schema/errors.ts'
-import { HOLDER_FILE, type Holder, parseHolder } from '../../schema/rendezvous.ts'
+import { HOLDER_FILE, type Holder } from '../../schema/rendezvous.ts'
 import type { Clock } from './clock.ts'
 import { message, writeAtomic } from './files.ts'
-import { takesSignals } from './process.ts'
+import { readHolder, takesSignals } from './process.ts'
 
 const LOCK_FILE = 'daemon.lock'
 
@@ -62,14 +62,6 @@ export function isLocked(stateDir: string): boolean {
   const unlock = holdFile(file)
   unlock?.()
   return !unlock
-}
-
-export function readHolder(stateDir: string): Holder | undefined {
-  try {
-    return parseHolder(readFileSync(join(stateDir, HOLDER_FILE), 'utf8'))
-  } catch {
-    return undefined
-  }
 }
 
 /** An exclusive SQLite lock: the kernel frees it when its holder dies. Returns how to release it, or nothing when it is held. */

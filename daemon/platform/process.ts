@@ -2,8 +2,10 @@
 
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
+import { HOLDER_FILE, type Holder, parseHolder } from '../../schema/rendezvous.ts'
 import type { Clock, Timer } from './clock.ts'
 
 export type Processes = ReturnType<typeof createProcesses>
@@ -32,6 +34,15 @@ function statOf(pid: number): { state: string; started: string } | undefined {
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     const [state, started] = [fields[0], fields[STARTED]]
     return state === undefined || started === undefined ? undefined : { state, started }
+  } catch {
+    return undefined
+  }
+}
+
+/** The daemon that holds the lock of a state folder, or was killed while it did. */
+export function readHolder(stateDir: string): Holder | undefined {
+  try {
+    return parseHolder(readFileSync(join(stateDir, HOLDER_FILE), 'utf8'))
   } catch {
     return undefined
   }
