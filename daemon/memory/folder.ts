@@ -40,6 +40,7 @@ import {
   writeNew,
 } from '../platform/safe-folder.ts'
 import { shown } from '../platform/text.ts'
+import { isAgentDir } from '../projects/memory-dir.ts'
 import { CAP_SEGMENTS, checkFileName, checkReadName, isPlain, twinAmong } from './file-names.ts'
 
 /** `isText`: the text gives the same bytes back. */
@@ -179,8 +180,8 @@ export function openFolder(root: string, { reach, mayBeAt, listings = createList
 
 /** A sub-agent's directory may stand in a repository: its path has every link followed already, and none may be left in it. */
 function placesOf(dir: string, mayBeAt: MayBeAt | undefined): MayBeAt {
-  const isAgentDir = /\/agent-memory(-local)?\/[^/]+$/.test(dir)
-  return (where) => !isAgentDir && (mayBeAt?.(where) ?? true)
+  const mustBeThere = isAgentDir(dir)
+  return (where) => !mustBeThere && (mayBeAt?.(where) ?? true)
 }
 
 export function inDirectory<T>(dir: string, act: (top: Folder) => T): T {
