@@ -96,7 +96,7 @@ export function createRendering({ db, clock }: Core) {
 
 type Found = { message: SessionMessage; number: number; rendered: RenderedMessage }
 
-/** At the beginning of a turn where there is one within what may stay. */
+/** The first message to keep: the start of a turn, if one fits into KEEP_TOKENS. */
 function anchorAfter(found: readonly Found[]): number | undefined {
   const sizes = found.map(({ rendered }) => tokensIn(rendered.text))
   if (sizes.reduce((sum, size) => sum + size, 0) <= MOVE_TOKENS) return undefined

@@ -100,7 +100,7 @@ export function createSummariser(
     return first === undefined || [...names.values()].includes(first) ? prefix : undefined
   }
 
-  /** All of it, told in the same words, for a harness that keeps no transcript. */
+  /** Renders the whole given conversation, because the harness keeps no transcript to share a prefix with. */
   const ownPrefix = async ({ key }: Conversation, { messages, shortened }: Question) => {
     const own = { harness: key.harness, sessionId: `${key.sessionId} (context)` }
     if (shortened) agent.announceBreak(own, 'less is told')

@@ -55,7 +55,7 @@ export function openForReading(file: string): Db {
 
 /** For what may be lost in a power cut but not with the process: the write is not waited for. */
 export function withoutWaiting<T>(db: Db, write: () => T): T {
-  // The transaction is waited for as a whole.
+  // Inside a transaction SQLite refuses this pragma; the commit decides about syncing.
   if (db.inTransaction) return write()
   // By `exec`: `pragma()` prepares a statement each time, which costs more than the write.
   db.exec('PRAGMA synchronous = NORMAL')

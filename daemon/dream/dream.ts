@@ -207,7 +207,7 @@ export function createDream(
 
   const checkJob: JobKind = {
     name: CHECK,
-    model: false,
+    model: 'never',
     low: true,
     run: async ({ input }) => {
       const { trigger } = input as { trigger: Trigger }

@@ -58,7 +58,7 @@ export function createHousekeeping(core: Core, purges: Purges) {
     }
   }
 
-  const job: JobKind = { name: KIND, model: false, run }
+  const job: JobKind = { name: KIND, model: 'never', run }
   const schedule: Schedule = {
     name: KIND,
     expression: '0 * * * *',

@@ -70,7 +70,7 @@ export function findTraces(db: Db, { dir, file, change, at }: Purge): Traces {
   }
 }
 
-/** Before a person renamed it, in the place its project was moved from, in a directory that two projects share. */
+/** Other names the same texts were kept under: before a rename, in an old directory, in a shared one. */
 function otherNames(db: Db, own: Name, touched: number[], silent: string[]): (Name & { isSpent: boolean })[] {
   const names = db
     .prepare(
@@ -157,7 +157,7 @@ export function scrub(db: Db, purge: Purge, traces: Traces): number {
     const versions = forgetContents(db, purge, traces)
     for (const { dir, file } of traces.names)
       for (const index of INDEXES) cleanIndex(db, { ...purge, dir }, index, (text) => withoutIn(index, text, file))
-    // Of index versions that were replaced just now, and of writes that were withdrawn.
+    // Texts that no change refers to any more: replaced index versions and withdrawn writes.
     dropOrphans(db)
     return versions
   })()

@@ -52,7 +52,7 @@ function listen(server: Server, at: { path: string } | { fd: number }): Promise<
   })
 }
 
-/** What Node would answer without a body, or not at all. */
+/** Answers with a body where Node would send none. */
 export function answerOddities(server: Server): void {
   server.on('checkExpectation', (_request, response) => {
     const { status, body } = failure('BAD_REQUEST', 'memoryd meets no such expectation')

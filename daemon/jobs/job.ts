@@ -46,10 +46,11 @@ export type RunContext = {
 export type JobKind = {
   name: string
   /**
-   * Counted against the limit of model runs; waits when offline or over budget. `if-online`: the same while there is a
-   * model, and done in another way while there is none. `may`: counted while there is a model, and never waits.
+   * `always`: counts against the limit of model runs, and waits while offline or over budget.
+   * `if-online`: the same while there is a model; without one the work is done in another way.
+   * `optional`: counts while there is a model, and never waits.
    */
-  model: boolean | 'if-online' | 'may'
+  model: 'never' | 'always' | 'if-online' | 'optional'
   /** The memory directory that a run of a model would be at, where it was not known when the job was enqueued. */
   dirOf?(job: Claimed): string | undefined
   /** Gives way to all others, the newest first: one at a time without a model, two with one. */

@@ -52,11 +52,11 @@ export function createRunner(
   const kindOf = (name: string) => kinds.find((kind) => kind.name === name)
   const named = (which: (kind: JobKind) => boolean) => kinds.filter(which).map(({ name }) => name)
   const isOnline = () => models.mode() === 'online'
-  const usesModel = ({ model }: JobKind, online = isOnline()) => model === true || (model !== false && online)
+  const usesModel = ({ model }: JobKind, online = isOnline()) => model === 'always' || (model !== 'never' && online)
   const running = new Map<string, Run>()
   const ended = new Set<() => void>()
   let state: 'new' | 'running' | 'stopping' = 'new'
-  // Both are done by the next look that can write: a full disk fails neither a start nor a change of the settings.
+  // Done in the next pass that can write, so that a full disk fails neither start nor reload.
   let deadHold = true
   let mayGoOn = true
   let isCalled = false
@@ -164,7 +164,7 @@ export function createRunner(
       if (kind.alreadyDone?.(job)) return { done: null }
       // Both `alreadyDone` and the run take a while.
       await turn()
-      const waits = kind.model !== 'may' && usesModel(kind) ? models.waits() : undefined
+      const waits = kind.model !== 'optional' && usesModel(kind) ? models.waits() : undefined
       if (waits) return waits
       return await kind.run(job, {
         signal: abort.signal,

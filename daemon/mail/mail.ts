@@ -1,4 +1,4 @@
-/** What agents have of each other: who is there, what they write to each other, and what each of them is doing. */
+/** Mail between agents: who is registered, their mailboxes, their status lines. */
 import type { AgentList, AgentRegistration, Mail, RegisteredAgent } from '../../schema/mail.ts'
 import type { Core } from '../core.ts'
 import type { Models } from '../models/models.ts'

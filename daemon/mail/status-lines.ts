@@ -153,7 +153,7 @@ export function statusQuestion(doings: readonly Doing[], last: string | undefine
   return `<record>\n${record.join('\n')}\n</record>${again}`
 }
 
-/** What tools answered says little of what is being done, and is the most. */
+/** Tool results are left out: they are most of the text and say little about the current task. */
 function recordOf({ by, text, toolCalls }: Doing): string {
   if (by !== 'person' && by !== 'agent') return ''
   const lines = [
@@ -163,7 +163,7 @@ function recordOf({ by, text, toolCalls }: Doing): string {
   return lines.join('\n')
 }
 
-/** A text that spells our mark does not end the record. */
+/** Escapes record tags, so that a message cannot end the record early. */
 function clip(text: string): string {
   return text.slice(0, PART_CHARS).replace(/<(?=\s*\/?\s*record\b)/gi, '&lt;')
 }

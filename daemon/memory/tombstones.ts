@@ -26,7 +26,7 @@ export function createTombstones(db: Db) {
       for (const value of values) insertValue.run(dir, value, id)
       return id
     }),
-    /** The tombstone one of these values lies under in one of these directories, if any. */
+    /** The tombstone that holds one of these values in one of these directories. */
     find: (dirs: readonly string[], values: readonly string[]) =>
       find.get(JSON.stringify(dirs), JSON.stringify(values)) as Tombstone | undefined,
     list: () => list.all() as Tombstone[],

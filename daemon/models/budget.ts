@@ -154,7 +154,7 @@ export function createLedger(db: Db) {
   return {
     reserve: <Reason>(entry: Entry, refuse: (spent: Spent) => Reason | undefined) =>
       withoutWaiting(db, () => reserve.immediate(entry, refuse)) as { id: number } | { refused: Reason },
-    /** Nothing may be sent before: after it what was reserved survives a power cut. */
+    /** Await this before sending: from then on the reservation survives a power cut. */
     reservedForGood: () => untilOnDisk(db),
     // What a power cut takes back of these counts as reserved, which is more.
     settle: ({ nanos, request, ...rest }: Settlement) =>

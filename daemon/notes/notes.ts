@@ -160,7 +160,7 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
   const job: JobKind = {
     name: 'notes',
     setting: 'notes',
-    model: 'may',
+    model: 'optional',
     alreadyDone: ({ input }) => newIn(input as Input).part.length === 0,
     run: (claimed, context) =>
       run(claimed, context).catch((error) => {

@@ -1,4 +1,4 @@
-/** Order of work: in turn on the same thing, in small steps, and after requests. */
+/** Scheduling helpers: one task at a time per key, pauses in long work, and rest for requests. */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from './clock.ts'
 

@@ -44,7 +44,7 @@ export type Folder = {
   at(entry: string): string
 }
 
-/** Whether a directory that was reached through a link may be where it was found to be. */
+/** Whether the target of a link is an allowed place for the root. */
 export type MayBeAt = (where: string) => boolean
 
 const OPEN_FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW

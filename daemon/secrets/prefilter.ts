@@ -115,7 +115,7 @@ function automaton(pieces: readonly Piece[], classes: Uint8Array, count: number)
       const edge = one.row + (classes[one.piece.letters.charCodeAt(length - 1)] as number)
       const known = next[edge] as number
       one.row = known < 0 ? ~known : known
-      // Until now it led to a shorter beginning.
+      // This edge still points to the row of a shorter prefix: make a row of its own.
       if (one.row < firstRow) {
         const shorter = one.row
         one.row = hits.push(hits[shorter / count] as Piece[]) * count - count

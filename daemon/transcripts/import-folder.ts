@@ -175,7 +175,7 @@ export function createImportJob({ clock }: Core, folders: ImportFolders, sweep: 
     },
     kind: {
       name: 'import',
-      model: false,
+      model: 'never',
       resumes: true,
       run: ({ input }, context) => run(input as Folder, context),
       killed: ({ input }) => folders.remove((input as Folder).dir),

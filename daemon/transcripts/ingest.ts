@@ -139,7 +139,7 @@ function dueAfter(steps: readonly Step[], cursor: Cursor, nowMs: number, backlog
 
 export type EndedTurn = Omit<TurnEnd, 'end' | 'at'> & { end: 'final' | 'aborted' }
 
-/** Old transcripts that are read for the first time are no news. */
+/** An end older than this comes from a transcript read for the first time: no event. */
 const NEWS_MS = 10 * 60_000
 
 /** Calls `onTurn` at once where the harness marks the end, else when nothing follows for a while. */

@@ -20,7 +20,7 @@ function scripted(outcomes: Awaited<ReturnType<JobKind['run']>>[]): { kind: JobK
     seen.push(watermark)
     return outcomes.shift() ?? { done: null }
   }
-  return { kind: { name: 'plain', model: false, run }, seen }
+  return { kind: { name: 'plain', model: 'never', run }, seen }
 }
 
 describe('a run', () => {
@@ -241,7 +241,7 @@ describe('a failed run', () => {
 
   it('that threw is a failure like any other, and said so', async () => {
     const broken = new Error('a bug')
-    const rig = await jobRig([{ name: 'plain', model: false, run: () => Promise.reject(broken) }])
+    const rig = await jobRig([{ name: 'plain', model: 'never', run: () => Promise.reject(broken) }])
     rig.runner.start()
     const { id } = rig.runner.enqueue(due('s1', 'm1'))
     await settled()
@@ -281,7 +281,7 @@ describe('a failed run', () => {
 
 describe('a job that needs a model', () => {
   it('waits without failing while there is none, and goes on when there is', async () => {
-    const { kind, runs } = heldKind('plain', { model: true })
+    const { kind, runs } = heldKind('plain', { model: 'always' })
     const rig = await jobRig([kind])
     rig.model.waits = { postponed: 'offline' }
     rig.runner.start()
@@ -301,7 +301,7 @@ describe('a job that needs a model', () => {
   })
 
   it('waits for the next day when the budget is used up', async () => {
-    const { kind, runs } = heldKind('plain', { model: true })
+    const { kind, runs } = heldKind('plain', { model: 'always' })
     const rig = await jobRig([kind])
     rig.runner.start()
     const { id } = rig.runner.enqueue(due('s1', 'm1'))
@@ -318,7 +318,7 @@ describe('a job that needs a model', () => {
   })
 
   it('runs beside one other at most, and others do not wait for it', async () => {
-    const models = heldKind('model', { model: true })
+    const models = heldKind('model', { model: 'always' })
     const other = heldKind('plain')
     const rig = await jobRig([models.kind, other.kind])
     rig.runner.start()
@@ -331,7 +331,7 @@ describe('a job that needs a model', () => {
   })
 
   it('is alone with its memory directory, among all kinds', async () => {
-    const models = heldKind('model', { model: true })
+    const models = heldKind('model', { model: 'always' })
     const other = heldKind('plain')
     const rig = await jobRig([models.kind, other.kind])
     rig.runner.start()
@@ -554,7 +554,7 @@ it('writes the end of a run when it can, if it cannot at once', async () => {
 
 it('counts a job that may ask a model among those that do while there is one, and lets it wait for none', async () => {
   const { kind, runs } = heldKind('sum')
-  const rig = await jobRig([{ ...kind, model: 'may' }])
+  const rig = await jobRig([{ ...kind, model: 'optional' }])
   const enqueue = (key: string) => rig.runner.enqueue(due(key, 'm1', { kind: 'sum' }))
   rig.model.waits = { postponed: 'the day is over', untilMs: START_MS + MINUTE }
   for (const key of ['s1', 's2', 's3', 's4']) enqueue(key)

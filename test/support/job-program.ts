@@ -49,7 +49,7 @@ function record(job: Claimed): void {
 const kinds: JobKind[] = [
   {
     name: 'extract',
-    model: true,
+    model: 'always',
     alreadyDone,
     run: async (job, context) => {
       if (!(await worked(job, context))) return { failed: 'aborted' }
@@ -62,7 +62,7 @@ const kinds: JobKind[] = [
   },
   {
     name: 'import',
-    model: false,
+    model: 'never',
     alreadyDone,
     run: async (job, context) => {
       if (!(await worked(job, context))) return { failed: 'aborted' }
@@ -72,7 +72,7 @@ const kinds: JobKind[] = [
   },
   {
     name: 'notes',
-    model: false,
+    model: 'never',
     // What was noted up to the later one was noted up to the earlier one.
     alreadyDone: (job) => alreadyDone(job) || alreadyDone({ ...job, watermark: 'm2' }),
     run: async (job, context) => {
@@ -88,7 +88,7 @@ const kinds: JobKind[] = [
 /** Ends when it is told to, or after so many ms. */
 const slow: JobKind = {
   name: 'slow',
-  model: true,
+  model: 'always',
   run: async (job, { signal }) => {
     process.stdout.write(`at ${job.id}\n`)
     const { ms } = job.input as { ms: number }

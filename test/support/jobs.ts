@@ -28,7 +28,7 @@ export const settled = async () => {
 export type Held = { job: Claimed; context: RunContext; end(outcome: Outcome): Promise<void> }
 
 /** A kind whose runs stand still until the test ends them. */
-export function heldKind(name: string, { model = false }: { model?: boolean } = {}) {
+export function heldKind(name: string, { model = 'never' }: Partial<Pick<JobKind, 'model'>> = {}) {
   const runs: Held[] = []
   const kind: JobKind = {
     name,

@@ -80,7 +80,7 @@ export function removeHooks(text: string, added?: Added): string {
 function removeByPlace(text: string, { before, pieces }: Added, wanted: string): string | undefined {
   const left = withoutPieces(text, withPieces(orNew(before), pieces), pieces, SCRIPT)
   if (left === undefined) return undefined
-  // A comment right behind our piece may have become a part of the comment before it.
+  // After the removal, a comment may have merged with the one before it.
   if (commentsIn(left).length !== commentsIn(text).length) return undefined
   try {
     return isDeepStrictEqual(plain(rootOf(left)), plain(rootOf(wanted))) ? left : undefined

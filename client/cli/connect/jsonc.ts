@@ -95,7 +95,7 @@ export function parseJsonc(text: string): Node {
       listed('}', () => {
         const from = at
         const key = string()
-        // Further down only the harness has to understand it.
+        // Only the two levels we edit must have unique keys.
         if (depth <= 1 && members.some((member) => member.key === key))
           fail(`${JSON.stringify(key)} stands there twice`)
         blank()

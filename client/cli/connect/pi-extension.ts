@@ -1,4 +1,4 @@
-/** The extension for pi: a file of ours alone, which needs nothing but Node. Pure. */
+/** The pi extension: one file that memoryd owns whole; it uses Node only. */
 import { ACTOR_HEADER } from '../../../schema/caller.ts'
 import { HOOK_MARK } from '../../../schema/hook.ts'
 import { routeTable } from '../../../schema/route-table.ts'

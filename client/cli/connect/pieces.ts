@@ -42,7 +42,7 @@ function put(before: string, pieces: Piece[]) {
   return { text: withPieces(before, pieces), pieces }
 }
 
-/** In order: each `at` counts the pieces before it. */
+/** Inserts in list order; the offset of a piece counts those inserted before it. */
 export function withPieces(before: string, pieces: readonly Piece[]): string {
   let whole = before
   for (const { at, text } of pieces) whole = whole.slice(0, at) + text + whole.slice(at)
