@@ -251,7 +251,7 @@ describe('a failed run', () => {
 
   it('that could not read what it needs is tried again after 5 s, then every minute, and is never given up', async () => {
     const run = () => Promise.reject(new MemoryError('DEGRADED', 's.jsonl cannot be read (EMFILE)'))
-    const rig = await jobRig([{ name: 'plain', model: false, run }])
+    const rig = await jobRig([{ name: 'plain', model: 'never', run }])
     rig.runner.start()
     const { id } = rig.runner.enqueue(due('s1', 'm1'))
     const waits: number[] = []
