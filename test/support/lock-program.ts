@@ -84,5 +84,6 @@ else {
   const acquired = lock.acquire(dir, 'test')
   process.stdout.write(`${'lock' in acquired ? 'held' : 'refused'}\n`)
   if (how === 'crash') process.kill(process.pid, 'SIGKILL')
-  process.stdin.resume()
+  // SQLite gives the lock back when its handle is collected.
+  process.stdin.once('end', () => acquired).resume()
 }
