@@ -40,6 +40,8 @@ export type SessionPrefix = { prefix: Prefix; names: ReadonlyMap<string, string>
 
 /** After so long a break the person will not go on within the hour that a server keeps a prefix. */
 const BREAK_MS = 3_600_000
+/** Messages of a session; the rendering keeps fewer. */
+const MOST_TOLD = 4_000
 
 export function createAgentRunner(core: Core, models: Models, said: MessageTable) {
   const { clock, settings, stateDir } = core
@@ -66,7 +68,7 @@ export function createAgentRunner(core: Core, models: Models, said: MessageTable
     prefixOf,
     sessionPrefix: async ({ row, upTo, lastAt, signal, ...session }: SessionPart) => {
       const from = rendering.anchorOf(session.key)
-      const messages = await readSession(said, { row, from, upTo, signal })
+      const messages = await readSession(said, { row, from, upTo, most: MOST_TOLD, signal })
       const keep = clock.now() - lastAt > BREAK_MS ? '5m' : '1h'
       return { messages, ...(await prefixOf(session, messages, keep)) }
     },

@@ -165,12 +165,12 @@ export function createRenderingTable(db: Db) {
   }
 }
 
-type Part = { row: number; from: string | undefined; upTo: number; signal: AbortSignal }
+type Part = { row: number; from: string | undefined; upTo: number; most?: number; signal: AbortSignal }
 
 /** The messages of a session, read back from its transcripts. `from`: the id of the first; `upTo`: the number of the last. */
-export async function readSession(said: MessageTable, { row, from, upTo, signal }: Part): Promise<SessionMessage[]> {
+export async function readSession(said: MessageTable, { row, from, upTo, most, signal }: Part) {
   const found: SessionMessage[] = []
-  for await (const [message, line] of readMessages(said.from(row, from, upTo), signal)) {
+  for await (const [message, line] of readMessages(said.from(row, from, upTo, most), signal)) {
     const { by, text, toolCalls, toolResults, minutesEast } = line
     const { uid: id, at, startsTurn } = message
     const when = { ...(at !== null && { at }), ...(minutesEast !== undefined && { minutesEast }) }

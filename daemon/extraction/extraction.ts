@@ -13,7 +13,7 @@ import type { Models } from '../models/models.ts'
 import type { Notes } from '../notes/notes.ts'
 import { message } from '../platform/files.ts'
 import type { Projects } from '../projects/projects.ts'
-import { endedPart, type KnownSession, type MessageRow, type SessionKey } from '../sessions/message-table.ts'
+import type { KnownSession, MessageRow, SessionKey } from '../sessions/message-table.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { createByModel } from './by-model.ts'
 import { dayOfPart, hasWrite, localStamp, slicesOf, timesOf, turnsOf, wordsIn } from './session-words.ts'
@@ -65,8 +65,7 @@ export function createExtraction(
 
   const newIn = (key: SessionKey) => {
     const session = sessions.session(key.harness, key.sessionId)
-    const part = session ? endedPart(sessions.after(session.row, progress.find(progressOf(key)))) : []
-    return { session, part }
+    return { session, pages: session ? sessions.after(session.row, progress.find(progressOf(key))) : [] }
   }
 
   const offBecause = ({ cwd, interactive }: KnownSession): string | undefined => {
@@ -125,71 +124,76 @@ export function createExtraction(
   const run: JobKind['run'] = async ({ input, attempts }, { signal, ownsLease }) => {
     const { final, ...key } = input as Input
     // 1. What is new, up to the last turn that has ended.
-    const { session, part } = newIn(key)
-    if (!session || part.length === 0) return skipped('there is nothing new in it')
-    const turns = part.filter(({ startsTurn, by }) => startsTurn === 1 && by === 'person').length
-    if (!final && turns < settings.current().extraction.everyTurns) return skipped('there are too few turns yet')
-
-    // 2. Whether anything of it may be saved.
-    const off = offBecause(session)
-    if (off !== undefined || session.cwd === null) {
-      if (!ownsLease()) return LOST
-      putProgress(key, part)
-      return skipped(off ?? '')
-    }
-
-    // 3. Slice by slice: what one saved stays saved when the next fails.
-    const { cwd, row } = session
-    const { dir, root } = placeOf(cwd)
-    const shared = { key, row, cwd, root, dir, signal }
-    const sliceOf = (slice: readonly MessageRow[]): Slice => ({
-      ...shared,
-      part: slice,
-      wroteItself: () => {
-        // A turn may be split over several slices, and all of it counts.
-        const here = new Set(slice)
-        const whole = turnsOf(part).filter((messages) => messages.some((message) => here.has(message)))
-        return hasWrite(whole.flat(), dir, { cwd, home: places.home })
-      },
-      inTransaction: (files) => {
-        const before = progress.find(progressOf(key))
-        putProgress(key, slice)
-        const told = files.filter((file) => !isIndex(file))
-        const withdraw = told.length > 0 ? notices.saved(key, told) : undefined
-        return () => {
-          if (before) progress.put(progressOf(key), before)
-          else progress.forget(progressOf(key))
-          withdraw?.()
-        }
-      },
-      mayWrite: () => ownsLease() && offBecause(session) === undefined,
-    })
+    const { session, pages } = newIn(key)
     const ends: Kept[] = []
-    const waiting: (readonly MessageRow[])[] = isOnline() ? slicesOf(part) : [part]
-    for (let messages = waiting.shift(); messages; messages = waiting.shift()) {
+    for (const { part, more } of pages) {
       await turn()
-      const slice = sliceOf(messages)
-      if (!slice.mayWrite()) return LOST
-      let kept = isOnline() ? await byModel(slice) : await byRules(slice)
-      const isGivenUp = kept !== 'untold' && 'notDone' in kept && isHopeless(kept.notDone, attempts)
-      const turns = turnsOf(messages)
-      if (isGivenUp && turns.length > 1) {
-        waiting.unshift(...turns)
+      if (!session || part.length === 0) continue
+      const turns = part.filter(({ startsTurn, by }) => startsTurn === 1 && by === 'person').length
+      const isFew = ends.length === 0 && !more && turns < settings.current().extraction.everyTurns
+      if (!final && isFew) return skipped('there are too few turns yet')
+
+      // 2. Whether anything of it may be saved.
+      const off = offBecause(session)
+      if (off !== undefined || session.cwd === null) {
+        if (!ownsLease()) return LOST
+        putProgress(key, part)
+        ends.push({ skip: off ?? '' })
         continue
       }
-      // A turn that the model does not take must not block the ones after it.
-      if (kept === 'untold' || isGivenUp) {
-        kept = await byRules(slice)
-        if (!('notDone' in kept)) kept = { ...kept, by: 'rules' }
-      }
-      if ('notDone' in kept) return kept.notDone
-      if ('skip' in kept) {
+
+      // 3. Slice by slice: what one saved stays saved when the next fails.
+      const { cwd, row } = session
+      const { dir, root } = placeOf(cwd)
+      const shared = { key, row, cwd, root, dir, signal }
+      const sliceOf = (slice: readonly MessageRow[]): Slice => ({
+        ...shared,
+        part: slice,
+        wroteItself: () => {
+          // A turn may be split over several slices, and all of it counts.
+          const here = new Set(slice)
+          const whole = turnsOf(part).filter((messages) => messages.some((message) => here.has(message)))
+          return hasWrite(whole.flat(), dir, { cwd, home: places.home })
+        },
+        inTransaction: (files) => {
+          const before = progress.find(progressOf(key))
+          putProgress(key, slice)
+          const told = files.filter((file) => !isIndex(file))
+          const withdraw = told.length > 0 ? notices.saved(key, told) : undefined
+          return () => {
+            if (before) progress.put(progressOf(key), before)
+            else progress.forget(progressOf(key))
+            withdraw?.()
+          }
+        },
+        mayWrite: () => ownsLease() && offBecause(session) === undefined,
+      })
+      const waiting: (readonly MessageRow[])[] = isOnline() ? slicesOf(part) : [part]
+      for (let messages = waiting.shift(); messages; messages = waiting.shift()) {
+        await turn()
+        const slice = sliceOf(messages)
         if (!slice.mayWrite()) return LOST
-        putProgress(key, messages)
+        let kept = isOnline() ? await byModel(slice) : await byRules(slice)
+        const isGivenUp = kept !== 'untold' && 'notDone' in kept && isHopeless(kept.notDone, attempts)
+        const turns = turnsOf(messages)
+        if (isGivenUp && turns.length > 1) {
+          waiting.unshift(...turns)
+          continue
+        }
+        // A turn that the model does not take must not block the ones after it.
+        if (kept === 'untold' || isGivenUp) {
+          kept = await byRules(slice)
+          if (!('notDone' in kept)) kept = { ...kept, by: 'rules' }
+        }
+        if ('notDone' in kept) return kept.notDone
+        if ('skip' in kept) {
+          if (!slice.mayWrite()) return LOST
+          putProgress(key, messages)
+        }
+        ends.push(kept)
       }
-      ends.push(kept)
     }
-    return outcomeOf(ends)
+    return ends.length > 0 ? outcomeOf(ends) : skipped('there is nothing new in it')
   }
 
   const job: JobKind = {
@@ -201,7 +205,10 @@ export function createExtraction(
       const cwd = sessions.session(harness, sessionId)?.cwd
       return cwd ? placeOf(cwd).dir : undefined
     },
-    alreadyDone: ({ input }) => !newIn(input as Input).part.some(({ by }) => by === 'person'),
+    alreadyDone: ({ input }) => {
+      const [first] = newIn(input as Input).pages
+      return !first?.more && !first?.part.some(({ by }) => by === 'person')
+    },
     run: (claimed, context) =>
       run(claimed, context).catch((error) => {
         const dir = job.dirOf?.(claimed)

@@ -14,13 +14,7 @@ import { message } from '../platform/files.ts'
 import { copied, padded, textTokens, tokensIn } from '../platform/text.ts'
 import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
-import {
-  endedPart,
-  type MessageRow,
-  type MessageTable,
-  readMessages,
-  type SessionKey,
-} from '../sessions/message-table.ts'
+import { type MessageRow, type MessageTable, readMessages, type SessionKey } from '../sessions/message-table.ts'
 import { sessionName } from '../sessions/sessions.ts'
 import type { Settings } from '../settings/settings.ts'
 import { notesDirective } from './notes-directive.ts'
@@ -50,118 +44,129 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
 
   const newIn = (key: SessionKey) => {
     const session = sessions.session(key.harness, key.sessionId)
-    const kept = file.read(key)
-    const reached = kept?.covers && { message: kept.covers.message, at: kept.covers.saidAt }
-    return { session, kept, part: session ? endedPart(sessions.talkAfter(session.row, reached)) : [] }
+    const covers = file.read(key)?.covers
+    const reached = covers && { message: covers.message, at: covers.saidAt }
+    return { session, pages: session ? sessions.talkAfter(session.row, reached) : [] }
   }
 
   const run: JobKind['run'] = async ({ input, attempts }, { signal, ownsLease }) => {
     const { final, ...key } = input as Input
     // 1. What is new, up to the last turn that has ended, and whether it may be noted.
-    const { session, kept, part } = newIn(key)
-    const last = part.at(-1)
-    if (!session || !last) return skipped('there is nothing new in it')
-    const { cwd, row, interactive } = session
-    if (cwd === null) return skipped('the session names no folder')
-    const { root, off } = projects.find(cwd, { actor: 'agent:notes', env: {} })
-    if (off !== undefined) return skipped(`memory is off there: ${off}`)
+    const { session, pages } = newIn(key)
+    let outcome: Outcome | undefined
+    for (const { part, more } of pages) {
+      await turn()
+      const kept = file.read(key)
+      const last = part.at(-1)
+      if (!session || !last) continue
+      const { cwd, row, interactive } = session
+      if (cwd === null) return skipped('the session names no folder')
+      const { root, off } = projects.find(cwd, { actor: 'agent:notes', env: {} })
+      if (off !== undefined) return skipped(`memory is off there: ${off}`)
 
-    // 2. Whether it is enough. Notes of a session that is over are completed in any case.
-    const { now: tokens, least } = await weigh(part, kept?.covers?.tokens, signal)
-    const since = kept?.covers && { tokens: least, toolCalls: sumCalls(part) }
-    const verdict = dueNow({ tokens, since, lastTurnToolCalls: sumCalls(lastTurnOf(part)) }, settings.current().notes)
-    if ('skip' in verdict && !(final && since)) return skipped(verdict.skip)
+      // 2. Whether it is enough. Notes of a session that is over are completed in any case.
+      const { now: tokens, least } = await weigh(part, kept?.covers?.tokens, signal)
+      const since = kept?.covers && { tokens: least, toolCalls: sumCalls(part) }
+      const verdict = dueNow({ tokens, since, lastTurnToolCalls: sumCalls(lastTurnOf(part)) }, settings.current().notes)
+      if ('skip' in verdict && !more && !outcome && !(final && since)) return skipped(verdict.skip)
 
-    const { template, prompt, problems } = readCustom(claudeDir)
-    if (problems.length === 0) health.clear('notes')
-    else health.raise('notes', `${problems.join('; ')}: correct it, or move it away`)
-    let notes = kept?.text ? kept.text : blankNotes(template)
-    let onDisk = kept?.text
-    const covers = (upTo: readonly MessageRow[], source: Coverage['source'], at = tokens): Coverage => ({
-      message: upTo.at(-1)?.uid ?? last.uid,
-      saidAt: lastTimeIn(upTo, kept?.covers?.saidAt),
-      tokens: at,
-      source,
-      at: clock.now(),
-    })
-    /** Never over what a person wrote or a purge removed meanwhile. */
-    const put = (text: string, what: Coverage | undefined): boolean => {
-      if (!ownsLease() || file.read(key)?.text !== onDisk) return false
-      file.write(key, text, what)
-      onDisk = text
-      notes = text
-      return true
-    }
-    const clean = async (text: string) => (await redact(keptNotes(template, text))).text
-    const putByRules = async (some: readonly MessageRow[], at?: number) => {
-      const gathering = createGathering(cwd)
-      for await (const spoken of redactedMessages(some, signal)) gathering.hear(spoken)
-      const text = await clean(addGathered(template, notes, gathering.gathered, cwd))
-      return put(text, covers(some, 'rules', at))
-    }
-    const doneBy = (source: Coverage['source']): Outcome => ({ done: { by: source, tokens } })
-
-    const name = sessionName(key)
-    running.set(name, clock.now())
-    try {
-      // 3. By a model, which sees the file as it is; rules add first what it cannot be told.
-      let rest: readonly MessageRow[] = part
-      const lastAt = lastTimeIn(part)
-      const mayAsk = !models.waits() && interactive !== 0 && clock.now() - lastAt <= STANDS_STILL_MS
-      if (mayAsk && attempts <= MOST_ATTEMPTS) {
-        const model = settings.current().model.notes
-        const standIn = () => notesFor(key).content
-        const told = await agent.sessionPrefix({ key, row, upTo: last.id, lastAt, model, signal, notes: standIn })
-        const untold = untoldOf(told, part)
-        rest = part.slice(untold.length)
-        if (untold.length > 0) {
-          if (!(await putByRules(untold, Math.min(least, tokens)))) return LOST
-        } else if (kept?.text !== notes && !put(notes, kept?.covers)) return LOST
-        if (rest.length === 0) return doneBy('rules')
-        const news = new Set(rest.map(({ uid }) => uid))
-        const hasEarlier = untold.length > 0 || kept?.covers !== undefined
-        const firstNew = hasEarlier ? [...told.names].find(([, id]) => news.has(id))?.[0] : undefined
-        const report = await agent.run({
-          job: 'notes',
-          project: root,
-          prefix: told.prefix,
-          directive: notesDirective({ template, notes, file: NOTES_FILE, sessionId: key.sessionId, firstNew, prompt }),
-          policy: { may: 'notes', file: NOTES_FILE },
-          reach: agent.reachOf(file.folderOf(key), []),
-          limits: LIMITS,
-          maxTokens: MAX_TOKENS,
-          atTurnLimit: 'fail',
-          until: 'changed',
-          shown: [{ file: NOTES_FILE, hash: hashOf(notes) }],
-          apply: async (drafts) => {
-            const draft = drafts.find((each) => each.file === NOTES_FILE)
-            if (!put(await clean(draft?.content ?? ''), covers(rest, 'model')))
-              throw new MemoryError('CONFLICT', 'the notes were changed meanwhile')
-          },
-          ownsLease,
-          signal,
-        })
-        const notDone = whyNotDone(report)
-        if (!notDone) {
-          const isSeen = report.files.length > 0 || put(notes, covers(rest, kept?.covers?.source ?? 'model'))
-          return isSeen ? doneBy('model') : LOST
-        }
-        signal.throwIfAborted()
-        if ('failed' in notDone && attempts < MOST_ATTEMPTS) return notDone
+      const { template, prompt, problems } = readCustom(claudeDir)
+      if (problems.length === 0) health.clear('notes')
+      else health.raise('notes', `${problems.join('; ')}: correct it, or move it away`)
+      let notes = kept?.text ? kept.text : blankNotes(template)
+      let onDisk = kept?.text
+      const covers = (upTo: readonly MessageRow[], source: Coverage['source'], at = tokens): Coverage => ({
+        message: upTo.at(-1)?.uid ?? last.uid,
+        saidAt: lastTimeIn(upTo, kept?.covers?.saidAt),
+        tokens: at,
+        source,
+        at: clock.now(),
+      })
+      /** Never over what a person wrote or a purge removed meanwhile. */
+      const put = (text: string, what: Coverage | undefined): boolean => {
+        if (!ownsLease() || file.read(key)?.text !== onDisk) return false
+        file.write(key, text, what)
+        onDisk = text
+        notes = text
+        return true
       }
+      const clean = async (text: string) => (await redact(keptNotes(template, text))).text
+      const putByRules = async (some: readonly MessageRow[], at?: number) => {
+        const gathering = createGathering(cwd)
+        for await (const spoken of redactedMessages(some, signal)) gathering.hear(spoken)
+        const text = await clean(addGathered(template, notes, gathering.gathered, cwd))
+        return put(text, covers(some, 'rules', at))
+      }
+      const doneBy = (source: Coverage['source']): Outcome => ({ done: { by: source, tokens } })
 
-      // 4. By rules.
-      return (await putByRules(rest)) ? doneBy('rules') : LOST
-    } finally {
-      running.delete(name)
+      const name = sessionName(key)
+      running.set(name, clock.now())
+      try {
+        // 3. By a model, which sees the file as it is; rules add first what it cannot be told.
+        let rest: readonly MessageRow[] = part
+        const lastAt = lastTimeIn(part)
+        const mayAsk = !models.waits() && interactive !== 0 && clock.now() - lastAt <= STANDS_STILL_MS
+        if (!more && mayAsk && attempts <= MOST_ATTEMPTS) {
+          const model = settings.current().model.notes
+          const standIn = () => notesFor(key).content
+          const told = await agent.sessionPrefix({ key, row, upTo: last.id, lastAt, model, signal, notes: standIn })
+          const untold = untoldOf(told, part)
+          rest = part.slice(untold.length)
+          if (untold.length > 0) {
+            if (!(await putByRules(untold, Math.min(least, tokens)))) return LOST
+          } else if (kept?.text !== notes && !put(notes, kept?.covers)) return LOST
+          if (rest.length === 0) return doneBy('rules')
+          const news = new Set(rest.map(({ uid }) => uid))
+          const hasEarlier = untold.length > 0 || kept?.covers !== undefined
+          const firstNew = hasEarlier ? [...told.names].find(([, id]) => news.has(id))?.[0] : undefined
+          const asked = { template, notes, file: NOTES_FILE, sessionId: key.sessionId, firstNew, prompt }
+          const report = await agent.run({
+            job: 'notes',
+            project: root,
+            prefix: told.prefix,
+            directive: notesDirective(asked),
+            policy: { may: 'notes', file: NOTES_FILE },
+            reach: agent.reachOf(file.folderOf(key), []),
+            limits: LIMITS,
+            maxTokens: MAX_TOKENS,
+            atTurnLimit: 'fail',
+            until: 'changed',
+            shown: [{ file: NOTES_FILE, hash: hashOf(notes) }],
+            apply: async (drafts) => {
+              const draft = drafts.find((each) => each.file === NOTES_FILE)
+              if (!put(await clean(draft?.content ?? ''), covers(rest, 'model')))
+                throw new MemoryError('CONFLICT', 'the notes were changed meanwhile')
+            },
+            ownsLease,
+            signal,
+          })
+          const notDone = whyNotDone(report)
+          if (!notDone) {
+            const isSeen = report.files.length > 0 || put(notes, covers(rest, kept?.covers?.source ?? 'model'))
+            return isSeen ? doneBy('model') : LOST
+          }
+          signal.throwIfAborted()
+          if ('failed' in notDone && attempts < MOST_ATTEMPTS) return notDone
+        }
+
+        // 4. By rules.
+        if (!(await putByRules(rest))) return LOST
+        outcome = doneBy('rules')
+      } finally {
+        running.delete(name)
+      }
     }
+    return outcome ?? skipped('there is nothing new in it')
   }
 
   const job: JobKind = {
     name: 'notes',
     setting: 'notes',
     model: 'optional',
-    alreadyDone: ({ input }) => newIn(input as Input).part.length === 0,
+    alreadyDone: ({ input }) => {
+      const [first] = newIn(input as Input).pages
+      return !first?.more && !first?.part.length
+    },
     run: (claimed, context) =>
       run(claimed, context).catch((error) => {
         if (disk.blames(error)) return { postponed: message(error) }

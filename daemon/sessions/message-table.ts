@@ -29,6 +29,8 @@ const MESSAGES = `SELECT ${COLUMNS} FROM messages m JOIN files f ON f.id = m.fil
 const THERE = `m.sub_agent = '' AND m.rewound = 0 AND m.gone = 0 AND f.gone = 0`
 const LIVE = `${THERE} AND m.copied = 0`
 const BEFORE = 4
+/** Loaded at once: a hundred thousand would hold the main thread. */
+const MOST_LOADED = 2_000
 
 type Place = { id: number; file: number | null; at: number | null }
 
@@ -59,7 +61,8 @@ export function createMessageTable(current: () => Db) {
     talkAfter: db.prepare(afterSql(THERE)),
     from: db.prepare(
       `${MESSAGES} WHERE m.session = @row AND m.id >= @id AND m.id <= @upTo AND ${LIVE}
-         AND (m.file = @file OR @at IS NULL OR m.at IS NULL OR m.at >= @at)
+         AND (m.file = @file OR @at IS NULL OR m.at IS NULL OR m.at >= @at) AND m.id >= coalesce((SELECT id FROM messages
+           WHERE session = @row AND id <= @upTo ORDER BY id DESC LIMIT 1 OFFSET @most), 0)
        ORDER BY m.id`,
     ),
     agentBefore: db.prepare(
@@ -72,8 +75,8 @@ export function createMessageTable(current: () => Db) {
     return found ?? { id: 0, file: null, at: null }
   }
   const later = (what: 'after' | 'talkAfter', row: number, reached: Reached | undefined) => {
-    const place = placeOf(reached?.message, row)
-    return statements()[what].all({ row, ...place, at: reached?.at ?? null }) as MessageRow[]
+    const place = { row, ...placeOf(reached?.message, row), at: reached?.at ?? null }
+    return endedPages((from) => statements()[what].all({ ...place, from }) as MessageRow[])
   }
   return {
     session: (harness: string, id: string) => statements().session.get(id, harness) as KnownSession | undefined,
@@ -81,9 +84,9 @@ export function createMessageTable(current: () => Db) {
     after: (row: number, reached: Reached | undefined) => later('after', row, reached),
     /** What came later, with what was copied: a fork goes on from it, and has it in its context. */
     talkAfter: (row: number, reached: Reached | undefined) => later('talkAfter', row, reached),
-    /** From a message on, up to the one with a number; all up to that where the first is not known. */
-    from: (row: number, uid: string | undefined, upTo: number) =>
-      statements().from.all({ row, upTo, ...placeOf(uid, row) }) as MessageRow[],
+    /** From a message on, up to the one with a number, the last of them; all up to that where the first is not known. */
+    from: (row: number, uid: string | undefined, upTo: number, most = Number.MAX_SAFE_INTEGER) =>
+      statements().from.all({ row, upTo, most, ...placeOf(uid, row) }) as MessageRow[],
     /** The last that the agent said before a message, newest first: a few, for most of its lines have no words. */
     agentBefore: (row: number, id: number) => statements().agentBefore.all(row, id, BEFORE) as MessageRow[],
     newest: (row: number, limit: number) => statements().newest.all(row, limit) as MessageRow[],
@@ -92,9 +95,30 @@ export function createMessageTable(current: () => Db) {
 
 /** A new index may have read the files of a session in another order: in other files only the time tells. */
 function afterSql(which: string): string {
-  return `${MESSAGES} WHERE m.session = @row AND m.id > @id AND ${which}
+  return `${MESSAGES} WHERE m.session = @row AND m.id > max(@id, @from) AND ${which}
       AND (m.file = @file OR @at IS NULL OR m.at IS NULL OR m.at > @at)
-    ORDER BY m.id`
+    ORDER BY m.id LIMIT ${MOST_LOADED}`
+}
+
+/** Turns that are over, about as many as are loaded at once. `more`: others may follow, even if there is none yet. */
+function* endedPages(load: (from: number) => MessageRow[]) {
+  let rows: MessageRow[] = []
+  for (let more = true, from = 0; more; ) {
+    const loaded = load(from)
+    from = loaded.at(-1)?.id ?? from
+    more = loaded.length === MOST_LOADED
+    rows = [...rows, ...loaded]
+    // Only with the next turn it is certain that the agent does not go on.
+    const sure = more
+      ? Math.max(
+          0,
+          rows.findLastIndex(({ startsTurn }) => startsTurn === 1),
+        )
+      : rows.length
+    const part = endedPart(rows.slice(0, sure))
+    rows = rows.slice(part.length)
+    yield { part, more }
+  }
 }
 
 type Spoken = { by: string; startsTurn: 0 | 1; ends: string | null }

@@ -38,16 +38,14 @@ export function withPlain<T>(path: string, use: (fd: number) => T): T {
   }
 }
 
-/** No plain file stands there, or none any more. */
-const GONE = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO', 'ESPIPE']
-
-/** `undefined` where there is nothing to read: any other error says nothing about what stands there. */
+/** `undefined` where no plain file stands, or none any more: any other error says nothing about what stands there. */
 export function unlessGone<T>(path: string, read: () => T): T | undefined {
   try {
     return read()
   } catch (error) {
-    const code = String((error as NodeJS.ErrnoException).code)
-    if (GONE.includes(code)) return undefined
+    const { code = '', errno } = error as NodeJS.ErrnoException
+    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO', 'ESPIPE'].includes(code)) return undefined
+    if (errno === undefined) throw error
     throw new MemoryError('DEGRADED', `${path} cannot be read (${code})`, {
       hint: 'make it readable for you, or close other files; what waits for it goes on by itself',
     })

@@ -1,5 +1,5 @@
 /** Keeps the index of transcripts up to date: watch events and sweeps find what has changed, a thread reads it. */
-import { accessSync, constants, type Stats, statSync } from 'node:fs'
+import { type Stats, statSync } from 'node:fs'
 import type { Core } from '../core.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { Timer } from '../platform/clock.ts'
@@ -161,7 +161,7 @@ export function createTranscriptReader(core: Core, projects: Projects, jobs: Job
     isWholeDue = false
     folderChanged = false
     sweeps++
-    for (const source of queue.failed()) if (!isClosed(source.path)) sweep.file(source, 'backlog')
+    for (const source of queue.failed()) sweep.file(source, 'backlog')
     if (isWhole) for (const root of [...roots(), pushed.root]) await sweep.folder(root, '', 'backlog')
     else for (const root of roots()) for (const name of leftIn(root)) await sweep.folder(root, name, 'backlog')
     if (withImported) for (const folder of folders.list()) await sweepImported(folder)
@@ -231,16 +231,6 @@ export function createTranscriptReader(core: Core, projects: Projects, jobs: Job
       await running?.catch(() => {})
       await queue.stop(signal)
     },
-  }
-}
-
-/** Asked here: a thread that finds the same each time would be begun for it. */
-function isClosed(path: string): boolean {
-  try {
-    accessSync(path, constants.R_OK)
-    return false
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EACCES'
   }
 }
 

@@ -1,7 +1,6 @@
 import { appendFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { endedPart } from '../../daemon/sessions/message-table.ts'
 import { createTurnEnds, type EndedTurn, type TurnEnd } from '../../daemon/transcripts/ingest.ts'
 import { manualTime } from '../support/clock.ts'
 import { ingestRig } from './ingest-rig.ts'
@@ -163,7 +162,7 @@ describe('ingestion', () => {
         ['b', 'agent', copied],
       ])
       const { row = 0 } = rig.sessions.session('generic', 'b') ?? {}
-      expect(endedPart(rig.sessions.after(row, undefined))).toHaveLength(2 - 2 * copied)
+      expect([...rig.sessions.after(row, undefined)].flatMap(({ part }) => part)).toHaveLength(2 - 2 * copied)
     },
   )
 
