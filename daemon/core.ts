@@ -1,4 +1,5 @@
 /** What every service gets first: clock, log, settings, databases, events, health and paths. */
+import { join } from 'node:path'
 import type { Environment, Places } from '../schema/rendezvous.ts'
 import { storeLayout } from './db/database.ts'
 import { openDatabases } from './db/databases.ts'
@@ -58,6 +59,8 @@ export async function openCore({ places, settings, env, clock, version, lastStop
   }
   try {
     removeLeftovers([stateDir, layout.backups, layout.corrupt])
+    // No other process dreams for this state folder.
+    removeLeftovers([join(stateDir, 'dreams')], /\.(tmp|lock(-journal)?)$/)
     const db = openDatabases(stateDir, clock.now())
     lifecycle.add('databases', db.close)
     db.repairs.forEach(repaired)

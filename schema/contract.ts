@@ -53,6 +53,8 @@ export type RouteSchemas = {
   body?: z.ZodType
   line?: z.ZodType
   answer: z.ZodType
+  /** Fields that reach the disk as they are: one with a credential in it is refused. */
+  kept?: readonly string[]
   /** What this route may answer besides `universalCodes`. */
   errors?: readonly HttpCode[]
 }

@@ -130,13 +130,15 @@ export const mailRoutes = {
     summary: 'Say who one is, so that others can write to one; may be said again',
     body: AgentRegistration,
     answer: RegisteredAgent,
-    errors: ['CONFLICT'],
+    errors: ['CONFLICT', 'REFUSED'],
+    kept: ['name', 'sessionId', 'cwd'],
   },
   sendMail: {
     summary: 'Write to another agent, or to all: it is kept until it was read',
     body: Letter,
     answer: Sent,
     errors: ['CONFLICT', 'REFUSED'],
+    kept: ['from', 'to', 'requestId'],
   },
   mail: {
     summary: 'The mail that an agent or a session has not acknowledged yet; waits for some if asked to',
@@ -165,6 +167,7 @@ export const mailRoutes = {
     query: AgentQuery,
     answer: AgentMemory,
     errors: ['REFUSED'],
+    kept: ['type', 'cwd'],
   },
   agentMemoryFile: {
     summary: "One of a sub-agent's own memories",
@@ -180,6 +183,7 @@ export const mailRoutes = {
     body: PutMemory,
     answer: Written,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+    kept: ['type', 'cwd'],
   },
   forgetAgentMemory: {
     summary: "Delete one of a sub-agent's own memories",

@@ -166,6 +166,7 @@ export const memoryRoutes = {
     }),
     answer: MemoryPrompt,
     errors: ['REFUSED'],
+    kept: ['cwd', 'sessionId'],
   },
   renewPrompt: {
     summary: 'The session was cleared or compacted: its next prompt is made anew',
@@ -187,6 +188,7 @@ export const memoryRoutes = {
     body: PutMemory,
     answer: Written,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+    kept: ['cwd'],
   },
   forget: {
     summary: 'Delete a memory: for now, for good (reject), or without a trace (purge)',
@@ -204,6 +206,7 @@ export const memoryRoutes = {
     }),
     answer: Remembered,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+    kept: ['cwd'],
   },
   instructions: {
     summary: 'The instruction files that apply in a folder',

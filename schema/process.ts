@@ -95,6 +95,8 @@ export const processRoutes = {
     summary: 'Switch capture and recall off, everywhere or below one folder',
     body: SwitchRequest,
     answer: Paused,
+    kept: ['cwd'],
+    errors: ['REFUSED'],
   },
   resume: { summary: 'Switch capture and recall on again', body: SwitchRequest, answer: Paused, errors: ['CONFLICT'] },
 } satisfies RouteGroup

@@ -174,6 +174,7 @@ export const sessionRoutes = {
       })
       .describe('The turn is on disk, and will be read'),
     errors: ['MEMORY_OFF', 'REFUSED'],
+    kept: ['cwd', 'harness'],
   },
   importTranscripts: {
     summary: 'Read all transcripts in a folder; events of the type `job` tell how far it is',

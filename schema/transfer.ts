@@ -80,6 +80,7 @@ export const transferRoutes = {
     line: ExportLine,
     answer: Imported,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+    kept: ['cwd'],
   },
   exportMemories: {
     summary: 'The memories and rejections of the project, as one file',
@@ -95,5 +96,6 @@ export const transferRoutes = {
     }),
     answer: Moved,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+    kept: ['to'],
   },
 } satisfies RouteGroup

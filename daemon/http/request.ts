@@ -8,7 +8,8 @@ import type { Handlers, Route, RouteGroup } from '../../schema/contract.ts'
 import { type HttpCode, httpStatus, isHttpCode, MemoryError, universalCodes } from '../../schema/errors.ts'
 import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
 import { JSON_LINES } from '../../schema/route-table.ts'
-import { isDiskError } from '../platform/disk.ts'
+import { diskProblem, isDiskError } from '../platform/disk.ts'
+import { pathHasSecret } from '../transcripts/ingest.ts'
 
 export type RouteFile = { load: () => Promise<RouteGroup>; handlers: Partial<Handlers> }
 
@@ -64,9 +65,25 @@ function namedParams(params: unknown): unknown {
   return file === undefined ? named : { ...named, file }
 }
 
+/** Each takes the validators time. */
+const MOST_FIELDS = 1_000
+
+/** Before anything is made for them: they would be in names of files and in rows as they are. */
+export async function refuseCredentials({ kept = [] }: Route, { params, query, body }: ReturnType<typeof callOf>) {
+  const given = Object.assign({}, params, query, body) as Record<string, unknown>
+  for (const name of kept)
+    if (typeof given[name] === 'string' && (await pathHasSecret(given[name])))
+      throw new MemoryError('REFUSED', `${name}: it holds what looks like a credential`, {
+        reason: 'secret',
+        hint: 'give it another name',
+      })
+}
+
 export function parseInput(schema: z.ZodType | undefined, value: unknown, place: 'path' | 'query' | 'body'): unknown {
   const given = value === undefined ? {} : value
   if (!schema) return refuseAny(given, place)
+  if (Object.keys(Object(given)).length > MOST_FIELDS)
+    throw new MemoryError('BAD_REQUEST', `${place}: it has more than ${MOST_FIELDS} fields`)
   const result = schema.safeParse(given)
   if (result.success) return result.data
   const complaints = result.error.issues
@@ -110,6 +127,10 @@ export function toFailure(error: unknown, { declared, takes, ref }: Known) {
     return failure('DEGRADED', `cannot write: ${message}`, {
       hint: 'free some space or make the state folder writable; memoryd recovers by itself',
     })
+  const problem = diskProblem(error)
+  if (problem) return failure('DEGRADED', `${problem.what}: ${message}`, problem)
+  if (error instanceof RangeError && message.startsWith('Maximum call stack'))
+    return failure('BAD_REQUEST', 'the body is nested too deeply')
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return failure('TOO_LARGE', 'the body is larger than this route takes')
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return failure('BAD_REQUEST', `the body is not ${takes}`, {

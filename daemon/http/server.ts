@@ -21,6 +21,7 @@ import {
   protocolHeaders,
   protocolProblem,
   type RouteFile,
+  refuseCredentials,
   toFailure,
 } from './request.ts'
 
@@ -91,7 +92,9 @@ export function createServer(core: Core) {
   })
 
   const answer = async (route: Route, handle: AnyHandler, request: FastifyRequest, reply: FastifyReply) => {
-    const given = await handle(callOf(route, request, reply.raw, drained.signal))
+    const call = callOf(route, request, reply.raw, drained.signal)
+    if (route.kept) await refuseCredentials(route, call)
+    const given = await handle(call)
     if (route.stream === 'lines') {
       const stream = Readable.from(given as AsyncIterable<string>, { objectMode: false })
       // An error after the first line cuts the connection, so that no caller takes a half for the whole.

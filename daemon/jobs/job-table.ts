@@ -169,8 +169,9 @@ function jobOf(row: JobRow) {
 }
 
 export const LEASE_MS = 60_000
-/** A process that died under a job ten times in a row died of it. */
+/** A process that died under a job ten times in a row may have died of it, or the machine lost power: the job then rests. */
 const MOST_LOSSES = 10
+const REST_MS = 3_600_000
 /** A clock that went back further was set back: then times that were written before mean nothing. */
 const SET_BACK_MS = 60_000
 
@@ -274,11 +275,9 @@ function prepareJobClaims(db: Db) {
     for (const old of rows) {
       if (old.state === 'running') {
         const losses = old.losses + 1
-        if (losses < MOST_LOSSES) reopen(old, { state: 'queued', losses, retry_at: 0 }, by.nowMs)
-        else {
-          const error = `the process that ran it died, ${losses} times in a row`
-          close(old, { state: 'failed', error }, by.nowMs)
-        }
+        const isResting = losses >= MOST_LOSSES
+        const error = isResting ? `the process that ran it died, ${losses} times in a row` : null
+        reopen(old, { state: 'queued', losses, error, retry_at: isResting ? by.nowMs + REST_MS : 0 }, by.nowMs)
       }
       leave.run(old.id)
     }

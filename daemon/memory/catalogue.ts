@@ -315,7 +315,7 @@ function createRows(current: () => Db) {
     },
     remove: (dir: string, file: string): void => void statements().remove.run(dir, file),
     /** May be lost in a power cut: then files are read again. */
-    write: (work: () => void): void => withoutWaiting(current(), () => current().transaction(work)()),
+    write: (work: () => void): void => withoutWaiting(current(), () => current().transaction(work).immediate()),
   }
 }
 

@@ -16,7 +16,7 @@ import {
   unlinkSync,
 } from 'node:fs'
 import { MemoryError } from '../../schema/errors.ts'
-import { PROBE } from '../platform/disk.ts'
+import { diskProblem, PROBE } from '../platform/disk.ts'
 import { createLru } from '../platform/lru.ts'
 import {
   CAP_BYTES,
@@ -217,27 +217,16 @@ export function inFolder<T>(dir: string, act: (folder: MemoryFolder) => T, optio
   }
 }
 
-export function readMemoryFile(dir: string, file: string): MemoryFile | undefined {
-  return inFolder(dir, (folder) => folder.read(file))
-}
-
-const diskErrors: Record<string, string> = {
-  ENOSPC: 'there is no space left',
-  EDQUOT: 'the quota is used up',
-  EROFS: 'it is read-only',
-  EIO: 'its disk fails',
-  EACCES: 'permission is denied',
-  EPERM: 'permission is denied',
+export function readMemoryFile(dir: string, file: string, options?: Options): MemoryFile | undefined {
+  return inFolder(dir, (folder) => folder.read(file), options)
 }
 
 /** Memories may be on another disk than the daemon's own state: the error says which of them fails. */
 export function explainDiskError(dir: string, cause: unknown): unknown {
-  const code = String((cause as { code?: unknown } | undefined)?.code)
-  if (!Object.hasOwn(diskErrors, code)) return cause
-  return new MemoryError('DEGRADED', `the memory directory ${dir} cannot be used: ${diskErrors[code]} (${code})`, {
-    hint: 'make room there, or make it writable for you',
-    cause,
-  })
+  const problem = diskProblem(cause)
+  if (!problem) return cause
+  const { code, what, hint } = problem
+  return new MemoryError('DEGRADED', `the memory directory ${dir} cannot be used: ${what} (${code})`, { hint, cause })
 }
 
 function reaching<T>(

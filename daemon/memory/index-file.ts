@@ -1,5 +1,6 @@
 /** The index, MEMORY.md: what of it is loaded, which pointers it holds, and how it is kept true to the memories, line by line. */
 import { posix } from 'node:path'
+import type { MayBeAt } from '../platform/safe-folder.ts'
 import { grouped } from '../platform/text.ts'
 import { INDEX_FILE, indexOf, isLog, nameInIndex } from './file-names.ts'
 import { inFolder, type MemoryFile, type MemoryFolder } from './folder.ts'
@@ -273,11 +274,12 @@ export function isOutside({ file }: Pick<Pointer, 'file'>): boolean {
 }
 
 /** Makes the directory if need be. `team`: absent when team memory is off, empty when it has none yet. */
-export function readIndexes(dir: string, { withTeam }: { withTeam: boolean }) {
-  return inFolder(dir, (folder) => {
+export function readIndexes(dir: string, { withTeam, mayBeAt }: { withTeam: boolean; mayBeAt: MayBeAt }) {
+  const readBoth = (folder: MemoryFolder) => {
     const read = (file: string): string => folder.read(file)?.text ?? ''
     return { own: read(INDEX_FILE), ...(withTeam && { team: read(`team/${INDEX_FILE}`) }) }
-  })
+  }
+  return inFolder(dir, readBoth, { mayBeAt })
 }
 
 /** A memory as it will be; without `content` it goes. */

@@ -16,6 +16,7 @@ const DAY_MS = 86_400_000
 
 export function createPrompts(core: Core, projects: Projects) {
   const { clock, disk, settings } = core
+  const mayBeAt = projects.isMemoryDir
   const table = createPromptTable(core.db.history)
   let renewals = 0
 
@@ -23,7 +24,7 @@ export function createPrompts(core: Core, projects: Projects) {
   const shownIndex = async (text: string) => loadIndex((await redact(text)).text).content
 
   const make = async (dir: string, caller: Caller): Promise<string> => {
-    const { own, team } = readIndexes(dir, { withTeam: settings.current().team.enabled })
+    const { own, team } = readIndexes(dir, { withTeam: settings.current().team.enabled, mayBeAt })
     const { text } = await redact(projects.variables(caller).CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES ?? '')
     return memoryPrompt({
       dir,
@@ -67,7 +68,7 @@ export function createPrompts(core: Core, projects: Projects) {
     agentPrompt: async (cwd: string, caller: Caller, agent: Agent): Promise<AgentMemory> => {
       const { dir, off } = projects.ofAgent(agent).find(cwd, caller)
       if (off !== undefined) return { text: '', dir, skipped: 'off' }
-      const index = await shownIndex(readIndexes(dir, { withTeam: false }).own)
+      const index = await shownIndex(readIndexes(dir, { withTeam: false, mayBeAt }).own)
       return { text: agentPrompt({ dir, agentType: agent.type, scope: agent.scope, index }), dir }
     },
     /** The session was cleared or compacted: its next prompt is made anew, in every directory. */

@@ -5,6 +5,7 @@ import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Agent, Memory, MemoryIndex, MemoryItem, MemoryList, MemoryType } from '../../schema/memory.ts'
 import type { Core } from '../core.ts'
+import type { MayBeAt } from '../platform/safe-folder.ts'
 import type { Projects } from '../projects/projects.ts'
 import type { Catalogue } from './catalogue.ts'
 import { INDEX_FILE } from './file-names.ts'
@@ -29,7 +30,9 @@ export function createReader(
       const { dir, off } = projects.find(cwd, caller)
       if (off !== undefined) return { ...indexAt(dir, ''), skipped: 'off' }
       const withTeam = settings.current().team.enabled
-      const { own, team } = existsSync(dir) ? readIndexes(dir, { withTeam }) : { own: '' }
+      const { own, team } = existsSync(dir)
+        ? readIndexes(dir, { withTeam, mayBeAt: projects.isMemoryDir })
+        : { own: '' }
       return { ...indexAt(dir, own), ...(team && { team: indexAt(join(dir, 'team'), team) }) }
     },
     list: async (cwd: string, caller: Caller, { type, q }: ListFilter): Promise<MemoryList> => {
@@ -44,7 +47,12 @@ export function createReader(
     /** `at`: as it was then. `agent`: of that type of sub-agent. */
     get: (cwd: string, caller: Caller, file: string, at?: number, agent?: Agent): Memory => {
       const { dir, off } = (agent ? projects.ofAgent(agent) : projects).find(cwd, caller)
-      const found = off === undefined ? (at === undefined ? now(dir, file) : then(journal, dir, file, at)) : undefined
+      const found =
+        off === undefined
+          ? at === undefined
+            ? now(dir, file, projects.isMemoryDir)
+            : then(journal, dir, file, at)
+          : undefined
       if (!found)
         throw new MemoryError('NOT_FOUND', `there is no memory ${file}${at === undefined ? '' : ' at that time'}`)
       return {
@@ -66,8 +74,8 @@ function indexAt(dir: string, text: string): Omit<MemoryIndex, 'team' | 'skipped
 
 type Found = { hash: string; text: string; modifiedMs: number }
 
-function now(dir: string, file: string): Found | undefined {
-  const present = existsSync(dir) ? readMemoryFile(dir, file) : undefined
+function now(dir: string, file: string, mayBeAt: MayBeAt): Found | undefined {
+  const present = existsSync(dir) ? readMemoryFile(dir, file, { mayBeAt }) : undefined
   if (!present) return undefined
   const { mtimeMs = 0 } = lstatSync(join(dir, file), { throwIfNoEntry: false }) ?? {}
   return { hash: present.hash, text: present.text, modifiedMs: mtimeMs }

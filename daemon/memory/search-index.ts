@@ -31,7 +31,7 @@ export function createSearchIndex({ clock, db }: Core, journal: Journal) {
       const { name = '', description = '', body } = parseTopic(after?.text ?? '')
       changes.push({ file, now: after && { hash: after.hash, name, description, body } })
     }
-    if (changes.length > 0) withoutWaiting(db.index(), () => statements().update(dir, changes))
+    if (changes.length > 0) withoutWaiting(db.index(), () => statements().update.immediate(dir, changes))
   }
   const followChanged = (): void => {
     for (const [dir, files] of changed) follow(dir, files)

@@ -3,10 +3,10 @@
  * written before its text: after a kill the hash of the text tells which of at most two rows holds.
  */
 import { hash } from 'node:crypto'
-import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { lstatSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Core } from '../core.ts'
-import { writeAtomic } from '../platform/files.ts'
+import { removeLeftovers, writeAtomic } from '../platform/files.ts'
 import { safeId } from '../platform/text.ts'
 import type { SessionKey } from '../sessions/message-table.ts'
 
@@ -24,7 +24,7 @@ export type Coverage = {
 
 /** More than a person or a model writes: it is not ours. */
 const CAP_BYTES = 1_000_000
-const LEFTOVER = /^notes\.md\.[0-9a-f]+\.tmp$/
+const LEFTOVER = /\/notes\.md\.[0-9a-f]+\.tmp$/
 
 export type NotesFile = ReturnType<typeof createNotesFile>
 
@@ -80,7 +80,7 @@ export function createNotesFile({ stateDir, db }: Core) {
     const name = folderName(key)
     const folder = join(root, name)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    removeLeftovers(folder)
+    removeLeftovers([folder], LEFTOVER)
     // 1. The row of the new text, beside that of the old one.
     if (covers) claim({ ...covers, ...key, folder: name, hash: hashOf(text) })
     // The file is gone: the row of the old text must not apply to the new one.
@@ -100,7 +100,7 @@ export function createNotesFile({ stateDir, db }: Core) {
       for (const { folder, ...key } of all.all() as (SessionKey & { folder: string })[]) {
         const kept = read(key)
         if (kept?.text && kept.covers) write(key, '', kept.covers)
-        else removeLeftovers(join(root, folder))
+        else removeLeftovers([join(root, folder)], LEFTOVER)
       }
     },
     /** The files of that age are deleted by housekeeping. */
@@ -115,9 +115,4 @@ export function hashOf(text: string): string {
 function textAt(path: string): string | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false })
   return stats?.isFile() && stats.size <= CAP_BYTES ? readFileSync(path, 'utf8') : undefined
-}
-
-function removeLeftovers(folder: string): void {
-  if (!lstatSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
-  for (const name of readdirSync(folder)) if (LEFTOVER.test(name)) rmSync(join(folder, name), { force: true })
 }

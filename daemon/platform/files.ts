@@ -96,10 +96,11 @@ export function message(error: unknown): string {
 }
 
 /** Half-written files of a process that was killed. Only before the daemon begins to write. */
-export function removeLeftovers(folders: readonly string[]): string[] {
-  const doomed = folders
-    .flatMap(filesIn)
-    .filter((path) => /\.tmp(-journal|-wal|-shm)?$|\.building(-journal|-wal|-shm)?$/.test(path))
+export function removeLeftovers(
+  folders: readonly string[],
+  which = /\.(tmp|building)(-journal|-wal|-shm)?$/,
+): string[] {
+  const doomed = folders.flatMap(filesIn).filter((path) => which.test(path))
   for (const path of doomed) rmSync(path, { force: true })
   return doomed
 }

@@ -281,9 +281,9 @@ function openPlain(folder: Folder, leaf: string): number | undefined {
     return openSync(folder.at(leaf), OPEN_FILE)
   } catch (error) {
     if (isCode(error, 'ENOENT', 'ENAMETOOLONG')) return undefined
-    const found = lstatSync(folder.at(leaf))
-    if (found.isSymbolicLink()) throw refused(`${shown(leaf)} is a link; links are not followed`)
-    if (!found.isFile()) throw notPlain(leaf)
+    const found = lstatSync(folder.at(leaf), { throwIfNoEntry: false })
+    if (found?.isSymbolicLink()) throw refused(`${shown(leaf)} is a link; links are not followed`)
+    if (found?.isFile() === false) throw notPlain(leaf)
     throw error
   }
 }

@@ -23,7 +23,8 @@ const named: Record<MemoryDir['source'], string> = {
 
 export function chooseMemoryDir(facts: MemoryDirFacts): MemoryDir {
   const { path, source } = firstNamed(facts)
-  const problem = problemOf(path, facts.home)
+  const isUpward = source === 'override' && path.split('/').includes('..')
+  const problem = problemOf(path, facts.home) ?? (isUpward ? 'has .. in it' : undefined)
   if (problem) throw refusal(path, source, problem)
   return { dir: tidy(path), source }
 }

@@ -31,7 +31,7 @@ import { id, parseLine, text } from './formats/fields.ts'
 import type { Root, Source } from './formats/format.ts'
 import { generic } from './formats/generic.ts'
 import type { ImportFolders } from './import-folder.ts'
-import { clean, cleanName, pathHasSecret } from './ingest.ts'
+import { clean, cleanName } from './ingest.ts'
 import type { ReadQueue } from './read-queue.ts'
 import { createTail, LF, type Tail } from './tail.ts'
 
@@ -60,12 +60,6 @@ export function createPushedTurns(
   }
 
   const append = async ({ cwd, harness, messages = [], ...named }: TurnRequest): Promise<Source> => {
-    for (const [what, value] of Object.entries({ cwd, harness }))
-      if (await pathHasSecret(value))
-        throw new MemoryError('REFUSED', `${what}: it holds what looks like a credential`, {
-          reason: 'secret',
-          hint: 'give it another name',
-        })
     const sessionId = await cleanName(named.sessionId)
     const turnId = await cleanName(named.turnId)
     const path = `${root.path}/${safeId(harness)}/${safeId(sessionId)}/pushed.jsonl`

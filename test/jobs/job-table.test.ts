@@ -135,7 +135,7 @@ describe('a lease', () => {
     expect(claims.freeOthers('me', T + 2)).toBe(0)
   })
 
-  it('gives a job up under which ten processes died in a row', () => {
+  it('lets a job rest for an hour under which ten processes died in a row: the machine may have lost power', () => {
     const { jobs, claims, claim } = jobTables()
     const { id } = jobs.enqueue(due('s1', 'm1'), T)
     for (let life = 0; life < 10; life++) {
@@ -144,10 +144,15 @@ describe('a lease', () => {
       claims.freeOthers('next', T)
     }
     expect(jobs.get(id)).toMatchObject({
-      state: 'failed',
+      state: 'queued',
       attempts: 10,
       error: 'the process that ran it died, 10 times in a row',
     })
+    expect(claim('next', T + 59 * MINUTE)).toBeUndefined()
+    expect(claim('next', T + 60 * MINUTE)).toMatchObject({ id, attempts: 11 })
+    claims.freeOthers('the one after', T + 61 * MINUTE)
+    expect(claim('the one after', T + 120 * MINUTE)).toBeUndefined()
+    expect(claim('the one after', T + 121 * MINUTE)).toMatchObject({ id })
   })
 })
 

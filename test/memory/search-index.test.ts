@@ -1,5 +1,7 @@
+import { once } from 'node:events'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { describe, expect, it } from 'vitest'
 import { indexable, wordsQuery } from '../../daemon/memory/search-index.ts'
 import { memoryRig, person, type Rig, topic } from '../support/memory.ts'
@@ -20,7 +22,29 @@ async function somewhere(): Promise<Rig> {
   return rig
 }
 
+/** Writes into index.db within a transaction of its own, and commits it while another connection waits. */
+const OTHER = `
+const { parentPort, workerData } = require('node:worker_threads')
+const Database = require('better-sqlite3')
+const db = new Database(workerData)
+db.exec("BEGIN IMMEDIATE; INSERT INTO memories (dir, file, hash) VALUES ('/x', 'x.md', 'h')")
+parentPort.postMessage('begun')
+Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
+db.exec('COMMIT')`
+
 describe('a search over memories', () => {
+  it('waits for another connection that writes, in place of failing with "database is locked"', async () => {
+    const rig = await somewhere()
+    await found(rig.memory, rig, 'token')
+    writeFileSync(join(rig.dir, 'zebra.md'), topic('Stripes.', 'Zebra'))
+    await rig.memory.lookEverywhere()
+    const other = new Worker(OTHER, { eval: true, workerData: join(rig.state, 'index.db') })
+    await once(other, 'message')
+    const ended = once(other, 'exit')
+    expect(await found(rig.memory, rig, 'stripes')).toEqual(['zebra.md'])
+    await ended
+  })
+
   it('finds what holds all words, else any, best first, whatever their form', async () => {
     const rig = await somewhere()
     expect(await found(rig.memory, rig, 'token')).toEqual(['auth.md', 'tokens.md'])

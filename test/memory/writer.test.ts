@@ -384,13 +384,14 @@ it('a memory that cannot be looked at is named with what is wrong and what helps
 })
 
 it.each([
-  ['ENOSPC', 'there is no space left'],
-  ['EROFS', 'it is read-only'],
-  ['EACCES', 'permission is denied'],
-])('a memory directory whose disk answers %s is named with the reason', (code, reason) => {
+  ['ENOSPC', 'there is no space left', 'make room there, or make it writable for you'],
+  ['EROFS', 'it is read-only', 'make room there, or make it writable for you'],
+  ['EACCES', 'permission is denied', 'make it readable and writable for you'],
+  ['EMFILE', 'too many files are open', 'raise the limit of open files, or end what opens them'],
+])('a memory directory whose disk answers %s is named with the reason', (code, reason, hint) => {
   expect(explainDiskError('/m', Object.assign(new Error('x'), { code }))).toMatchObject({
     code: 'DEGRADED',
     message: `the memory directory /m cannot be used: ${reason} (${code})`,
-    hint: 'make room there, or make it writable for you',
+    hint,
   })
 })

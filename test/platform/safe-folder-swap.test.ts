@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, readlinkSync } from 'node:fs'
+import { mkdirSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { inFolder, type MemoryFolder, openFolder } from '../../daemon/memory/folder.ts'
@@ -10,6 +10,7 @@ import { hostileCases, prepareGround } from '../memory/containment-corpus.ts'
 import type { Ground } from '../memory/hostile-names.ts'
 import { snapshot } from '../memory/snapshot.ts'
 import { makeHome } from '../support/home.ts'
+import { memoryRig, person, topic } from '../support/memory.ts'
 
 const ours = Buffer.from('ours\n')
 const anything = { expect: undefined }
@@ -114,6 +115,29 @@ describe.skipIf(bestReach(process.platform) === 'path')('while another process s
     })
     expect(seen).toEqual(often)
     expect([...texts]).toEqual([`inside ${each.file}\n`])
+  })
+
+  it('the memory directory of a project, a memory and an index are never read where no such directory may be', async () => {
+    const rig = await memoryRig()
+    await rig.memory.put(rig.cwd, person, { file: 'one.md', content: topic('Ours.') }, 'x')
+    // A home directory is no place for memories.
+    writeFileSync(join(rig.home, 'one.md'), topic('Outside.'))
+    writeFileSync(join(rig.home, 'MEMORY.md'), '- [Outside](one.md): Outside.\n')
+    await swap(rig.dir, rig.home, `${rig.dir}-parked`)
+    const { get, index } = rig.memory.reading
+    const texts = new Set<boolean>()
+    const seen = { done: 0, refused: 0 }
+    for (const end = performance.now() + 5_000; performance.now() < end; )
+      try {
+        const found = `${get(rig.cwd, person, 'one.md').content}${index(rig.cwd, person).content}`
+        texts.add(found.includes('Outside'))
+        seen.done++
+      } catch (error) {
+        if (!(error instanceof MemoryError)) throw error
+        seen.refused++
+      }
+    expect(seen).toEqual(often)
+    expect([...texts]).toEqual([false])
   })
 
   it.each(swaps)('$what, nothing outside is ever removed', async (each) => {

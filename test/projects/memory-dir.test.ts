@@ -60,6 +60,11 @@ describe('the memory directory', () => {
     expect(choose({}, { user: at(given) })).toEqual({ dir, source: 'user' })
   })
 
+  it('is refused as an override that leads up again', () => {
+    const override = { CLAUDE_COWORK_MEMORY_PATH_OVERRIDE: '/home/dev/notes/../../other/notes' }
+    expect(() => choose(override)).toThrow('has .. in it')
+  })
+
   it('is composed only after the slug was made from the root as it is', () => {
     const base = { CLAUDE_CONFIG_DIR: '/c/cafe\u0301' }
     expect(choose(base, {}, '/p/cafe\u0301').dir).toBe('/c/caf\u00e9/projects/-p-cafe-/memory')
