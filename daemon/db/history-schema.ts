@@ -353,4 +353,11 @@ export const historyMigrations: readonly Migration[] = [
         at INTEGER NOT NULL
       ) STRICT;
     `),
+  (db) =>
+    db.exec(`
+      -- An index is long, and changes by a line: 'follows' is the change that left what was before, in place of before_key;
+      -- 'lines' (JSON) what changed in it, in place of after_key. Older rows are rewritten by housekeeping.
+      ALTER TABLE changes ADD COLUMN follows INTEGER;
+      ALTER TABLE changes ADD COLUMN lines TEXT;
+    `),
 ]

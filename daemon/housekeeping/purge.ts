@@ -2,6 +2,7 @@
  * Forgets a memory without a trace: file, index line, journal, backups. Only a person may, and it cannot be undone. A purge
  * is on record from its deletion to its end, and every step may be taken again: after a kill the next start finishes it.
  */
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Forgotten } from '../../schema/memory.ts'
@@ -18,6 +19,8 @@ import { findTraces, mayHold, type Purge, scrub } from './scrub.ts'
 /** `versions`: texts that were taken out; `deleted`: copies of the history. */
 type Purged = { change: number; versions: number; deleted: string[] }
 type How = { reject: boolean; ifHash: string | undefined }
+/** Each is a few milliseconds where an index has thousands of lines. */
+const SHORTENED_AT_ONCE = 2
 type OnPurge = (purged: { dir: string; file: string }) => void
 
 export type Purges = ReturnType<typeof createPurges>
@@ -103,8 +106,17 @@ export function createPurges(core: Core, memory: Memory, notes: NotesFile) {
       await databases.backUpDaily(clock.now()).catch(core.logged('no backup was made after a purge'))
       return done
     },
-    /** Finishes what a kill or a full disk interrupted. */
-    finish: () => databases.alone(async () => finishAll()),
+    /** Finishes what a kill or a full disk interrupted, and gives back what index texts of an earlier version take. */
+    finish: () =>
+      databases.alone(async () => {
+        const done = finishAll()
+        while (journal.shorten(SHORTENED_AT_ONCE)) await turn()
+        const [free = 0, pages] = ['freelist_count', 'page_count'].map((name) =>
+          Number(db.pragma(name, { simple: true })),
+        )
+        if (free * 2 > Number(pages)) sweepFreePages(db)
+        return done
+      }),
     /** Called for each memory that goes, perhaps twice. */
     onPurge: (listener: OnPurge) => void listeners.push(listener),
   }

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { holdsBytes, isUsable } from '../db/backup.ts'
 import { type Db, hasTable, openForReading } from '../db/database.ts'
 import { INDEXES, indexOf, nameInIndex } from '../memory/file-names.ts'
-import { withoutPointer } from '../memory/index-file.ts'
-import { dropOrphans, type Evidence } from '../memory/journal.ts'
+import { type LineChange, linesOf, withoutPointer } from '../memory/index-file.ts'
+import { dropOrphans, type Evidence, type Lines, MOST_DEPTH } from '../memory/journal.ts'
 import { hashOf } from '../platform/safe-folder.ts'
 
 export type Purge = {
@@ -260,6 +260,7 @@ function giveUpName(db: Db, { dir, file }: Name, name: string): void {
 
 /** The cleaned text takes the place of every version of the index that had title and hook of the memory. */
 function cleanIndex(db: Db, { dir, change, at }: Purge, file: string, without: (text: string) => string): void {
+  cleanLines(db, { dir, change, at }, file, (line) => without(line) !== line)
   const versions = db
     .prepare(
       `SELECT key, text FROM contents WHERE key IN (SELECT before_key FROM changes WHERE ${OWN}
@@ -275,6 +276,47 @@ function cleanIndex(db: Db, { dir, change, at }: Purge, file: string, without: (
     insert.run(hashOf(rest), rest)
     before.run(hashOf(rest), key)
     after.run(hashOf(rest), key)
+  }
+}
+
+type LinesRow = { id: number; follows: number | null; lines: string | null; before: string | null; isOwn: number }
+
+/** Where a text is kept as changed lines, those that go are left out of them, and the places of the others follow. */
+function cleanLines(db: Db, of: Pick<Purge, 'dir' | 'change' | 'at'>, file: string, goes: (line: string) => boolean) {
+  const rows = db.prepare(`SELECT c.id, follows, lines, b.text AS before, (id <= @change OR at <= @at) AS isOwn
+    FROM changes c LEFT JOIN contents b ON b.key = before_key
+    WHERE dir = @dir AND file = @file AND (lines IS NOT NULL OR follows IS NOT NULL) ORDER BY id`)
+  const whole = db
+    .prepare(`SELECT text FROM changes JOIN contents ON key = after_key WHERE id = @id AND ${OWN}`)
+    .pluck()
+  const update = db.prepare('UPDATE changes SET lines = ?, undoable = min(undoable, ?) WHERE id = ?')
+  /** Places of lines that go, after each change. */
+  const known = new Map<number, number[]>()
+  const placesIn = (text: unknown) => linesOf(String(text ?? '')).flatMap((line, n) => (goes(line) ? [n] : []))
+  for (const { id, follows, lines, before, isOwn } of rows.all({ ...of, file }) as LinesRow[]) {
+    const places =
+      follows === null
+        ? placesIn(isOwn && before)
+        : (known.get(follows) ?? placesIn(whole.get({ ...of, file, id: follows })))
+    const { depth, changes } = JSON.parse(lines ?? '{"depth":0,"changes":[]}') as Lines
+    const between = (from: number, to: number) => places.filter((place) => place >= from && place < to).length
+    const grown = (some: LineChange[]) => some.reduce((sum, [, gone, come]) => sum + come.length - gone, 0)
+    const clean = changes.map(([at, gone, come]): LineChange => {
+      return [at - between(0, at), gone - between(at, at + gone), come.filter((line) => !isOwn || !goes(line))]
+    })
+    const after = [
+      ...places
+        .filter((place) => !changes.some(([at, gone]) => place >= at && place < at + gone))
+        .map((place) => place + grown(changes.filter(([at, gone]) => at + gone <= place))),
+      ...changes.flatMap(([at, , come], n) => {
+        return come.flatMap((line, m) => (isOwn && goes(line) ? [at + grown(changes.slice(0, n)) + m] : []))
+      }),
+    ]
+    if (lines !== null) known.set(id, after)
+    if (places.length === 0 && after.length === 0) continue
+    // Its text is no longer that of the file: the next change does not build on it.
+    const kept: Lines = { depth: after.length > 0 ? MOST_DEPTH : depth, changes: clean }
+    update.run(lines && JSON.stringify(kept), places.length > 0 ? 0 : 1, id)
   }
 }
 

@@ -148,6 +148,36 @@ export function splitLines(content: string): Line[] {
   return last === '' ? lines : [...lines, { text: last, end: '' }]
 }
 
+/** With their endings. */
+export function linesOf(content: string): string[] {
+  return content.match(/[^\n]*\n|[^\n]+$/g) ?? []
+}
+
+/** How many lines go at a place of the text before, and which come there. */
+export type LineChange = [at: number, gone: number, come: string[]]
+
+/** What differs, up to the next line that stands in both and only once in the text after. */
+export function lineChanges(before: readonly string[], after: readonly string[]): LineChange[] {
+  const places = new Map<string, number>()
+  for (const [n, line] of after.entries()) places.set(line, places.has(line) ? -1 : n)
+  const changes: LineChange[] = []
+  for (let from = 0, to = 0; from < before.length || to < after.length; from++, to++) {
+    if (before[from] === after[to]) continue
+    let next = from
+    while (next < before.length && (places.get(before[next] ?? '') ?? -1) < to) next++
+    const end = next < before.length ? (places.get(before[next] ?? '') ?? 0) : after.length
+    changes.push([from, next - from, after.slice(to, end)])
+    from = next
+    to = end
+  }
+  return changes
+}
+
+/** In place. */
+export function applyLines(lines: string[], changes: readonly LineChange[]): void {
+  for (const [at, gone, come] of changes.toReversed()) lines.splice(at, gone, ...come)
+}
+
 function join(lines: Line[]): string {
   return lines.map(({ text, end }) => text + end).join('')
 }

@@ -43,7 +43,7 @@ export function createUndo(core: Core, writer: Writer, journal: Journal) {
     const before = parts[0]?.before
     if (!last || !isUnbroken(parts) || parts.some(({ undoable, file }) => !undoable || file !== last.file)) return []
     const now = inFolder(dir, (folder) => folder.read(last.file)?.hash)
-    if (now !== last.after?.hash) return []
+    if (now !== last.after?.hash || !isExact(before)) return []
     return [{ file: last.file, content: before?.text ?? null, expect: now, form: 'as-it-was' }]
   }
 
@@ -115,7 +115,7 @@ function writeOf({ file, before, after }: Plan): Write {
 }
 
 export function isPurged({ before, after }: Pick<Change, 'before' | 'after'>): boolean {
-  return [before, after].some((version) => version !== undefined && version.text === undefined)
+  return [before, after].some((version) => version !== undefined && !version.inLines && version.text === undefined)
 }
 
 export function isUndoable(change: Change): boolean {
