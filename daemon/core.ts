@@ -35,7 +35,7 @@ export async function openCore({ places, settings, env, clock, version, lastStop
   lifecycle.add('log', log.close)
   health.onChange((change) => {
     if ('raised' in change) log.warn({ condition: change.raised.code }, change.raised.message)
-    else log.info({ condition: change.cleared }, 'is over')
+    else log.info({ condition: change.cleared }, 'condition cleared')
   })
   const repaired = (what: unknown) => {
     health.failed('store', message(what))

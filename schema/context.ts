@@ -166,7 +166,7 @@ export const CompactRequest = MeasureRequest.extend({
   cwd: Cwd,
   messages: Messages.optional().describe('Without them the transcript of the session is read'),
   trigger: z.enum(['auto', 'manual']),
-  instructions: z.string().max(20_000).optional().describe('What the summary should look to'),
+  instructions: z.string().max(20_000).optional().describe('What the summary should emphasise'),
   partial: z
     .strictObject({
       direction: z.enum(['from', 'up_to']).describe('from: the message and all after it; up_to: all before it'),

@@ -88,7 +88,7 @@ export function addDaemonCommands(program: Command, context: MakeContext): void 
   )
     .option('--harness <name>', 'where several harnesses have a session of that id')
     .option('--model <name>', 'whose window it has to fit', 'claude-sonnet-5-5')
-    .option('--instructions <text>', 'what the summary should look to')
+    .option('--instructions <text>', 'what the summary should emphasise')
     .action(run(async () => (await import('./sessions.ts')).compact))
   for (const to of ['pause', 'resume'] as const)
     command(
@@ -108,7 +108,7 @@ export function addJobCommands(program: Command, context: MakeContext): void {
   const jobs = command(
     'jobs',
     'what the daemon has to do, does and did by itself',
-    'memoryd jobs                       the newest, with what they wait for or failed of',
+    'memoryd jobs                       the newest, with why they wait or failed',
     'memoryd jobs list --state failed',
     'memoryd jobs watch                 live, until Ctrl-C',
     'memoryd jobs show housekeeping-0a1b2c3d4e5f',
@@ -118,7 +118,7 @@ export function addJobCommands(program: Command, context: MakeContext): void {
   jobs
     .command('list', { isDefault: true })
     .description('the newest jobs')
-    .addOption(new Option('--state <state>', 'only those').choices(jobStates))
+    .addOption(new Option('--state <state>', 'only jobs in this state').choices(jobStates))
     .option('-n, --lines <count>', 'how many', wholeNumber, 20)
     .action(run(async () => (await loadJobs()).listJobs))
   const job = declaring(jobs)

@@ -128,7 +128,7 @@ function whyStopped(stop: string, asked: number): LoopEnd | undefined {
   const useless = { ended: 'failed', answer: 'useless' } as const
   if (stop === 'refusal') return { ...useless, why: 'the model refused' }
   if (stop === 'tool_use' && asked === 0) return { ...useless, why: 'the model asked for a tool and named none' }
-  if (stop === 'pause_turn') return { ...useless, why: 'the model paused, and nothing here can wake it' }
+  if (stop === 'pause_turn') return { ...useless, why: 'the model paused its answer, which memoryd does not continue' }
   return undefined
 }
 

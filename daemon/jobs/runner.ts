@@ -78,7 +78,9 @@ export function createRunner(
   }
 
   const failed = (error: unknown, job?: Job) => {
-    if (!disk.blames(error)) log.error({ err: error, ...(job && { job: job.id }) }, 'a job could not be looked after')
+    if (disk.blames(error)) return
+    if (job) log.error({ err: error, job: job.id }, 'a job ended with an error')
+    else log.error({ err: error }, 'the job table could not be read or written')
   }
 
   const look = () => {

@@ -46,7 +46,7 @@ export function createScheduler({ clock, db, disk, health, log }: Core, runner: 
   const failed = (error: unknown): void => {
     if (disk.blames(error)) return
     health.failed('schedule', message(error))
-    log.error({ err: error }, 'the calendar could not be kept')
+    log.error({ err: error }, 'schedules could not be updated')
   }
 
   const consider = (schedule: Schedule, task: ScheduledTask, isStart = false): void => {

@@ -326,6 +326,6 @@ export function freeFile(dir: string, file: string, waiting: ReadonlySet<string>
     if (!taken(name)) return name
   }
   throw new MemoryError('CONFLICT', `there are too many memories called like ${file}`, {
-    hint: 'write it under a name',
+    hint: 'give the memory a file name of your own',
   })
 }

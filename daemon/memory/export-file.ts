@@ -66,7 +66,8 @@ export async function readExport(chunks: AsyncIterable<Uint8Array>, caps = CAPS)
 
   const hold = (size: number, number: number): void => {
     heldBytes += size
-    if (heldBytes > caps.heldBytes) throw wrong(number, `takes what it brings beyond ${caps.heldBytes} bytes in all`)
+    if (heldBytes > caps.heldBytes)
+      throw wrong(number, `exceeds the ${caps.heldBytes} bytes of files and rejections one import may hold`)
   }
   const take = (value: ExportLine, { number, bytes: line }: Line): void => {
     if (value.kind === 'header') {

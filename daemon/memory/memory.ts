@@ -40,7 +40,7 @@ export function createMemory(core: Core, projects: Projects) {
   // Without file names: they may be made of what a memory says, and would stay in the log when it is purged.
   if (recovery.completed.length > 0)
     repaired(`completed changes that a kill had interrupted: ${recovery.completed.length}`)
-  for (const problem of recovery.problems) repaired(`could not look after ${problem}`)
+  for (const problem of recovery.problems) repaired(`interrupted changes could not be completed in ${problem}`)
   for (const move of settledMoves) repaired(move)
 
   const checks = createWriteChecks(core, projects, journal, tombstones)

@@ -122,7 +122,7 @@ export const Settings = z
         .record(z.string().min(1), z.int().min(0))
         .default({})
         .describe('Other limits for single tools, by their names'),
-      preCompact: z.string().min(1).nullable().default(null).describe('Prints what a summary should look to'),
+      preCompact: z.string().min(1).nullable().default(null).describe('Prints what a summary should emphasise'),
     }),
     team: section({ enabled: enabled(false) }),
     agentSummaries: section({ enabled: enabled(false), everySeconds: count(30, { min: 1 }) }),

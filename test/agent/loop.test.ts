@@ -178,7 +178,7 @@ describe('what a model must not send', () => {
     ['an id that is none', [asks(use('a b\n'))], 'the model sent a tool call without a usable id'],
     ['no call where it says so', [asks(text('hm'))], 'the model asked for a tool and named none'],
     ['a refusal', [answer([], 'refusal')], 'the model refused'],
-    ['a pause', [answer([text('…')], 'pause_turn')], 'the model paused, and nothing here can wake it'],
+    ['a pause', [answer([text('…')], 'pause_turn')], 'the model paused its answer, which memoryd does not continue'],
     [
       'far too much',
       [asks(use('a', 'Write', { content: 'x'.repeat(4_000_000) }))],

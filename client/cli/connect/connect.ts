@@ -203,7 +203,7 @@ function targetOf(harness: Harness, context: Context, project?: string, { mail, 
     const value = env[variable] || join(places.home, ...ofUser)
     if (isAbsolute(value)) return value
     throw new MemoryError('SETUP', `${variable} must be an absolute path, got ${JSON.stringify(value)}`, {
-      hint: 'from where it counts, only the harness knows',
+      hint: 'use an absolute path; memoryd cannot know what the harness resolves a relative one against',
     })
   }
   switch (harness) {
