@@ -116,10 +116,7 @@ export function filesBelow(folder: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name))
 }
 
-/**
- * The beginning of a plain file, and how long it is as a whole; undefined where there is none. A name may lead to a device
- * that never ends, or to a pipe without a writer.
- */
+/** The beginning of a plain file, and its size. A name may lead to a device without an end, or a pipe without a writer. */
 export function readHead(path: string, capBytes: number, flags = 0): { head: Buffer; sizeBytes: number } | undefined {
   try {
     const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | flags)
