@@ -1,12 +1,13 @@
 /** Everything the README and `--help` tell people to type is typed here, in a home of its own. */
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { claudeSession } from '../support/claude-session.ts'
 import { cliMain, memoryd, stopsAfterwards } from '../support/cli.ts'
 import { connectAs } from '../support/connect-as.ts'
 import { type Home, makeHome, ownCache } from '../support/home.ts'
+import { addOldNode } from '../support/old-node.ts'
 import { projectRoot } from '../support/sources.ts'
 import { helpOf, linesIn, mentionsIn, pages, scriptsIn } from '../support/told-commands.ts'
 import { memoryDirOf } from '../support/writer.ts'
@@ -14,8 +15,11 @@ import { memoryDirOf } from '../support/writer.ts'
 const { scripts } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
   scripts: Record<string, string>
 }
-/** What there is here was built, and is being tested: of each script its last step is left. The scripted server takes a free port. */
-const steps = Object.entries({ ...scripts, test: 'true', build: 'true', ci: 'true' }).map(
+/**
+ * What there is here was built, and is being tested: of each script its last step is left. The scripted server takes a free port.
+ * What is installed has a test of its own.
+ */
+const steps = Object.entries({ ...scripts, test: 'true', build: 'true', ci: 'true', install: 'true' }).map(
   ([name, script]) => `${name}) exec ${script.split(' && ').at(-1)}${name === 'messages-api' ? ' 0' : ''} ;;`,
 )
 
@@ -174,6 +178,26 @@ describe('what people are told to type', () => {
     const never = mentionsIn(all).filter((words) => !typed.some((line) => words.every((word) => line.has(word))))
     expect(never).toEqual([])
     expect(scriptsIn(all).filter((name) => !Object.hasOwn(scripts, name))).toEqual([])
+  })
+})
+
+/** npm puts the Node of this checkout on the PATH of what it runs; a user's shell has another. */
+describe.skipIf(process.platform !== 'linux')('a checkout that is installed as the README says', () => {
+  it('gives a plain memoryd that works in every folder, on an older Node', async () => {
+    const line = 'npm install -g .'
+    expect(pages.flatMap(({ text }) => linesIn(text)).map(bare)).toContain(line)
+    const home = makeHome()
+    stopsAfterwards(home)
+    const prefix = join(home.dir, 'prefix')
+    const env = { ...home.env, npm_config_prefix: prefix, npm_config_offline: 'true' } as NodeJS.ProcessEnv
+    execFileSync('sh', ['-c', line], { cwd: projectRoot, env, stdio: 'ignore' })
+    addOldNode(prefix)
+    const PATH = [prefix, join(prefix, 'bin'), home.env.PATH].join(delimiter)
+    const type = (line: string) =>
+      execFileSync('sh', ['-c', line], { cwd: home.dir, env: { ...env, PATH }, encoding: 'utf8' })
+    expect(type('memoryd start')).toContain('memoryd status · memoryd logs -f')
+    expect(type('memoryd remember "We deploy on Mondays"')).toContain('take it back with: memoryd undo 1')
+    expect(type('memoryd stop')).toContain('memoryd stopped')
   })
 })
 
