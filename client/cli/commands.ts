@@ -40,7 +40,7 @@ export function addDaemonCommands(program: Command, context: MakeContext): void 
   const command = declaring(program)
   const run = runner(context)
   command('serve', 'run the daemon in the foreground', 'memoryd serve          Ctrl-C stops it in order').action(
-    async () => void (await import('../../daemon/main.ts')),
+    run(async () => (await import('./daemon.ts')).serve),
   )
   command(
     'start',
@@ -208,7 +208,7 @@ export function addMachineCommands(program: Command, context: MakeContext): void
   command(
     'mcp',
     'serve the memory of a project to an MCP client, over standard input and output',
-    'claude mcp add memoryd -- memoryd mcp',
+    'memoryd connect mcp                    what to type, so that a coding agent starts it',
     'memoryd mcp --project ~/work/app',
   )
     .option('--project <folder>', 'another project than that of this folder')

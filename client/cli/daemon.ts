@@ -1,4 +1,4 @@
-/** The daemon's process from outside: the commands start, stop, restart, pause and resume. */
+/** The daemon's process from outside: the commands serve, start, stop, restart, pause and resume. */
 import { spawn } from 'node:child_process'
 import { closeSync, existsSync, fstatSync, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -192,6 +192,18 @@ async function statusOfNew(context: Context): Promise<Status> {
 
 export function modeLine(mode: 'online' | 'offline'): string {
   return mode === 'online' ? 'online' : 'offline: no model is called, nothing leaves this machine'
+}
+
+/** The daemon refuses by itself, but does not know how it is called here. */
+export async function serve(context: Context): Promise<void> {
+  const holder = await livingHolder(context)
+  if (holder)
+    throw new MemoryError(
+      'LOCK_HELD',
+      `memoryd already runs: pid ${holder.pid}, version ${holder.version}, socket ${holder.socket}`,
+      { hint: `state folder ${context.places.stateDir}; to replace it: memoryd restart` },
+    )
+  await import('../../daemon/main.ts')
 }
 
 export async function stop(context: Context): Promise<void> {

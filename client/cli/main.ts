@@ -23,7 +23,12 @@ const program = new Command('memoryd')
   .configureHelp({ showGlobalOptions: true })
   .exitOverride()
   // Subcommands inherit this: help shows commands as they can be typed here.
-  .configureOutput({ writeOut: (text) => void process.stdout.write(typed(text)) })
+  .configureOutput({
+    writeOut: (text) => void process.stdout.write(typed(text)),
+    writeErr: (text) => void process.stderr.write(typed(text)),
+    // Quotes what the user typed.
+    outputError: (text) => void process.stderr.write(text),
+  })
   .addHelpText(
     'after',
     `

@@ -156,7 +156,7 @@ Narrow it with session:<id>, role:person|agent|tool, since:<date, or 7d, 12h, 2w
     'export',
     'write all memories and rejections as one file',
     'memoryd export --out memories.jsonl',
-    'memoryd export | ssh elsewhere memoryd import --memories -',
+    'memoryd export | memoryd import --memories - --project ~/work/app',
   )
     .option('--out <file>', 'where to; standard output when not given')
     .action(run(async () => (await transfer()).exportMemories))

@@ -143,6 +143,26 @@ describe('the command', () => {
     expect((await memoryd(home, 'status')).stdout).toContain('none connected; memoryd connect <harness>')
   })
 
+  it('names commands as they can be typed where it is asked, in errors too', async () => {
+    const home = makeHome({ PATH: process.env.PATH })
+    mkdirSync(join(home.dir, 'node_modules/.bin'), { recursive: true })
+    symlinkSync(cliMain, join(home.dir, 'node_modules/.bin/memoryd'))
+    await startDaemon(home)
+    const asked: [string[], number, string][] = [
+      [[], 2, 'npx memoryd start '],
+      [['service'], 2, 'npx memoryd service install'],
+      [['export', '--help'], 0, 'npx memoryd export | npx memoryd import --memories -'],
+      [['mcp', '--help'], 0, 'npx memoryd connect mcp'],
+      [['serve'], 4, `memoryd already runs: pid `],
+      [['serve'], 4, `state folder ${home.places.stateDir}; to replace it: npx memoryd restart\n`],
+    ]
+    for (const [args, code, told] of asked) {
+      const { stdout, stderr, ...ended } = await memoryd(home, ...args)
+      expect({ args, ...ended, told: stdout + stderr }).toEqual({ args, code, told: expect.stringContaining(told) })
+      expect(stdout + stderr).not.toMatch(/(?<!npx )\bmemoryd (?:start|restart|service|export|import|connect|mcp)\b/)
+    }
+  })
+
   it('has exit codes and remedies that scripts and people can use', async () => {
     const home = makeHome()
     expect(await memoryd(home, 'status')).toEqual({

@@ -29,8 +29,6 @@ const programs = {
   npx: `shift; exec "${process.execPath}" "${cliMain}" "$@"`,
   memoryd: `exec "${process.execPath}" "${cliMain}" "$@"`,
   jq: 'cat',
-  ssh: 'shift; exec "$@"',
-  claude: 'exit 0',
   nano: 'echo "And more." >> "$1"',
   // Those of the user who runs the tests are not for them.
   systemctl: 'exit 1',
