@@ -224,7 +224,15 @@ function stopService(context: Context): Holder | undefined {
   return readHolder(context.places.stateDir) ? undefined : holder
 }
 
+/** Before a daemon is ended to make room: one that cannot be followed by another must go on. */
+export async function refuseWrongConfiguration({ places, env }: Context): Promise<void> {
+  const { configuration } = await import('../../daemon/doctor/doctor.ts')
+  const [found] = configuration(places, env)
+  if (found?.state === 'problem') throw new MemoryError('SETUP', found.message, { hint: found.remedy })
+}
+
 export async function restart(context: Context): Promise<void> {
+  await refuseWrongConfiguration(context)
   await stop({ ...context, print: { ...context.print, result: () => {} } })
   await start(context)
 }

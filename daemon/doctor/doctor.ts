@@ -59,7 +59,7 @@ async function explained(check: string, look: () => Finding | Promise<Finding>):
   }
 }
 
-function configuration({ configFile, home }: Places, env: Environment): Finding[] {
+export function configuration({ configFile, home }: Places, env: Environment): Finding[] {
   const check = 'configuration'
   try {
     const settings = readSettings(configFile, env, home)

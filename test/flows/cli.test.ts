@@ -52,6 +52,15 @@ describe('a newcomer in an empty home', () => {
     expect(stderr).toContain('log.level: expected one of "debug"|"info"|"warn"|"error", got "loud"')
   })
 
+  it('keeps the daemon that it has where the next one could not start', async () => {
+    const home = makeHome()
+    const { client, pid } = await startDaemon(home)
+    writeFileSync(home.places.configFile, '{"log":{"level":"loud"}}')
+    const restarted = await memoryd(home, 'restart')
+    expect(restarted).toMatchObject({ code: 5, stdout: '', stderr: expect.stringContaining('got "loud"\ncorrect it') })
+    expect(await client.health()).toMatchObject({ pid })
+  })
+
   it('starts a new one as soon as the old one has drained', async () => {
     const home = makeHome()
     stopsAfterwards(home)

@@ -3,11 +3,12 @@ import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { MemoryError } from '../../../schema/errors.ts'
 import { type Context, confirm } from '../context.ts'
-import { endDaemon } from '../daemon.ts'
+import { endDaemon, refuseWrongConfiguration } from '../daemon.ts'
 import { findService, type Service } from './service.ts'
 
 export async function installService(context: Context): Promise<void> {
   const service = requireService(context)
+  await refuseWrongConfiguration(context)
   if (service.running()) service.stop()
   // A daemon started by hand would hold the lock against the service's.
   await endDaemon(context)
