@@ -17,12 +17,8 @@ export async function mcp({ connect, places, self }: Context, options: McpOption
     deadlineMs: DEADLINE_MS,
     ...(options.autostart && { autostart: { command: [process.execPath, cliMain, 'start'] } }),
   })
-  // A pipe closes; a file only ends.
-  const closed = new Promise<void>((resolve) => process.stdin.once('close', resolve).once('end', resolve))
   const onError = (error: Error) => void process.stderr.write(`memoryd mcp: ${error.message}\n`)
   const cwd = resolve(options.project ?? '.')
-  const server = serveMcp({ client, cwd, version, self }, onError)
-  await closed
-  await server.close()
+  await serveMcp({ client, cwd, version, self }, process.stdin, onError)
   client.close()
 }

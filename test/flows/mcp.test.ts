@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { claudeSession } from '../support/claude-session.ts'
-import { cliMain, memoryd, stopsAfterwards } from '../support/cli.ts'
+import { cliMain, memoryd, memorydReading, stopsAfterwards } from '../support/cli.ts'
 import { connectAs } from '../support/connect-as.ts'
 import { collectEvents } from '../support/events.ts'
 import { makeHome } from '../support/home.ts'
@@ -248,6 +248,37 @@ describe('the MCP server as a process', () => {
     expect(await ended).toEqual([0, null])
     expect((await lines.next()).done).toBe(true)
     expect(stderr).not.toContain('at ')
+  })
+
+  it('answers all that it was asked when its input ends at once, but what was cancelled', async () => {
+    const home = makeHome()
+    await startDaemon(home)
+    const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'script', version: '1' } }
+    const call = { method: 'tools/call', params: { name: 'memory_index', arguments: {} } }
+    const messages = [
+      { id: 1, method: 'initialize', params },
+      { method: 'notifications/initialized' },
+      { id: 2, method: 'tools/list' },
+      { id: 'three', ...call },
+      { id: 4, ...call },
+      { method: 'notifications/cancelled', params: { requestId: 4 } },
+      { id: 5, method: 'resources/list' },
+      { id: 6, method: 'none' },
+      { id: 7, method: 'ping' },
+    ]
+    const input = messages.map((message) => JSON.stringify({ jsonrpc: '2.0', ...message }))
+    for (const end of ['', '\n']) {
+      const { code, stdout, stderr } = await memorydReading(home, input.join('\n') + end, 'mcp')
+      const answers = stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+      expect({ code, stderr, answered: answers.map(({ id }) => String(id)).sort() }).toEqual({
+        code: 0,
+        stderr: '',
+        answered: ['1', '2', '5', '6', '7', 'three'],
+      })
+    }
   })
 
   it('ends when there is nothing to read', async () => {
