@@ -314,7 +314,35 @@ describe('the command', () => {
     expect(existsSync(`${home.places.stateDir}/history.db`)).toBe(true)
     expect(existsSync(join(home.dir, '.cache', 'memoryd'))).toBe(false)
     writeFileSync(`${home.places.stateDir}/thesis.txt`, 'mine')
-    expect(await memoryd(home, 'uninstall', '--state')).toMatchObject({ code: 0 })
+    const told = `deleted ${home.places.stateDir}, apart from what is not ours: thesis.txt`
+    expect(await memoryd(home, 'uninstall', '--state')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(told),
+    })
     expect(readdirSync(home.places.stateDir)).toEqual(['thesis.txt'])
+  })
+
+  it('uninstalls all of it after a dream, and says what it stopped, what stays and why', async () => {
+    const home = makeHome(ownCache)
+    const { client, pid } = await startDaemon(home)
+    await client.remember({ cwd: home.dir, text: 'We deploy on Mondays' })
+    expect(await memoryd(home, 'dream')).toMatchObject({ code: 0 })
+    expect(readdirSync(home.places.stateDir)).toContain('dreams')
+    const uninstalled = await memoryd(home, 'uninstall', '--state')
+    expect(uninstalled).toEqual({
+      code: 0,
+      stdout: [
+        'there was no service',
+        `stopped the daemon (pid ${pid})`,
+        `deleted ${home.places.stateDir}`,
+        'left alone: your memories, and .consolidate-lock beside them, which tells coding agents when they were put in order\n',
+      ].join('\n'),
+      stderr: '',
+    })
+    expect(existsSync(home.places.stateDir)).toBe(false)
+    writeFileSync(home.places.configFile, '{}')
+    expect((await memoryd(home, 'uninstall', '--state')).stdout).toBe(
+      `there was no service\ndeleted ${home.places.stateDir}\nleft alone: your memories, and ${home.places.configFile}\n`,
+    )
   })
 })

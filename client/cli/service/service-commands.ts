@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { MemoryError } from '../../../schema/errors.ts'
-import { type Context, confirm } from '../context.ts'
+import { type Context, confirm, inOneLine } from '../context.ts'
 import { endDaemon, refuseWrongConfiguration } from '../daemon.ts'
 import { findService, type Service } from './service.ts'
 
@@ -51,7 +51,7 @@ function requireService(context: Context): Service {
 
 /** Only what memoryd itself makes: the state folder may have been pointed at one that holds other things. */
 const OURS =
-  /^(index\.db|history\.db|daemon\.lock|daemon\.json|memoryd\.sock)|^(logs|backups|corrupt|sessions|tool-results|connections)$/
+  /^(index\.db|history\.db|daemon\.lock|daemon\.json|memoryd\.sock)|^(logs|backups|corrupt|sessions|tool-results|connections|dreams)$/
 
 /** `state`: delete the state folder or not; asks where not given, and keeps it where there is no terminal to ask at. */
 export async function uninstall(context: Context, { state }: { state?: boolean }): Promise<void> {
@@ -61,21 +61,32 @@ export async function uninstall(context: Context, { state }: { state?: boolean }
   if (hadService) service?.uninstall()
   const { disconnectAll } = await import('../connect/connect.ts')
   const { files, failed } = disconnectAll(context)
-  await endDaemon(context)
+  const daemon = await endDaemon(context)
+  const dreamt = existsSync(join(stateDir, 'dreams'))
   const question = `Also delete ${stateDir}, with the history that undo needs?`
   const deleteState = state ?? (existsSync(stateDir) && (await confirm(question)) === 'yes')
-  if (deleteState) removeState(stateDir)
+  const foreign = deleteState ? removeState(stateDir) : []
+  const besides = foreign.length > 0 ? `, apart from what is not ours: ${foreign.map(inOneLine).join(', ')}` : ''
+  const left = [
+    'your memories',
+    ...(dreamt ? ['.consolidate-lock beside them, which tells coding agents when they were put in order'] : []),
+    ...(existsSync(configFile) ? [configFile] : []),
+  ]
   context.print.result({ service: hadService, hooks: files, failed, state: deleteState }, () => [
     hadService ? 'removed the service' : 'there was no service',
+    ...(daemon ? [`stopped the daemon (pid ${daemon.pid})`] : []),
     ...files.map((file) => `took our hooks out of ${file}`),
     ...failed.map((why) => `hooks could not be taken out: ${why}`),
-    deleteState ? `deleted ${stateDir}` : `kept ${stateDir} (journal and backups); delete it with --state`,
-    `left alone: your memories, and ${configFile}`,
+    deleteState ? `deleted ${stateDir}${besides}` : `kept ${stateDir} (journal and backups); delete it with --state`,
+    `left alone: ${left.join(', and ')}`,
   ])
 }
 
-function removeState(folder: string): void {
-  if (!existsSync(folder)) return
+/** Returns what is not ours, and keeps the folder from going. */
+function removeState(folder: string): string[] {
+  if (!existsSync(folder)) return []
   for (const name of readdirSync(folder)) if (OURS.test(name)) rmSync(join(folder, name), { recursive: true })
-  if (readdirSync(folder).length === 0) rmdirSync(folder)
+  const foreign = readdirSync(folder)
+  if (foreign.length === 0) rmdirSync(folder)
+  return foreign
 }
