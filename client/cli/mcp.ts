@@ -1,5 +1,7 @@
 /** `memoryd mcp`: serves MCP over standard input and output until its client closes them. */
+import { once } from 'node:events'
 import { resolve } from 'node:path'
+import { Readable } from 'node:stream'
 import { serveMcp } from '../mcp/server.ts'
 import type { Context } from './context.ts'
 import { cliMain, version } from './installation.ts'
@@ -19,6 +21,17 @@ export async function mcp({ connect, places, self }: Context, options: McpOption
   })
   const onError = (error: Error) => void process.stderr.write(`memoryd mcp: ${error.message}\n`)
   const cwd = resolve(options.project ?? '.')
-  await serveMcp({ client, cwd, version, self }, process.stdin, onError)
+  const input = Readable.from(untilAnswered(process.stdin))
+  const server = serveMcp({ client, cwd, version, self }, input, onError)
+  await once(input, 'close')
+  await server.close()
   client.close()
+}
+
+/** At the end of its input the server breaks off what it has not answered: that end comes once nothing is left to do. */
+async function* untilAnswered(input: Readable): AsyncGenerator<Buffer> {
+  yield* input
+  // The last line may lack its end.
+  yield Buffer.from('\n')
+  await once(process, 'beforeExit')
 }

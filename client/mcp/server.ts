@@ -1,12 +1,6 @@
 /** The MCP server: the official package on one side, the client on the other. Standard output carries the protocol alone. */
-import { Readable } from 'node:stream'
-import {
-  isJSONRPCRequest,
-  McpServer,
-  ProtocolError,
-  ProtocolErrorCode,
-  ResourceTemplate,
-} from '@modelcontextprotocol/server'
+import type { Readable } from 'node:stream'
+import { McpServer, ProtocolError, ProtocolErrorCode, ResourceTemplate } from '@modelcontextprotocol/server'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
 import { MemoryError } from '../../schema/errors.ts'
 import type { StrictClient } from '../client.ts'
@@ -18,46 +12,9 @@ type Served = { client: StrictClient; cwd: string; version: string; self: string
 const INSTRUCTIONS = `One memory that every coding agent on this machine shares, project by project.
 Ask recall before you begin with something that may have been talked about before. Remember what will matter in later sessions, and forget what turned out wrong.`
 
-/** Serves until `input` has ended and what was asked is answered. `onError` hears what goes wrong apart from calls. */
-export async function serveMcp(served: Served, input: Readable, onError: (error: Error) => void): Promise<void> {
-  const transport = new StdioServerTransport(Readable.from(wholeLines(input)))
-  serveStdio(() => createServer(served), { transport, onerror: onError })
-  await closedOnceAnswered(transport)
-}
-
-/** The last line may lack its end. */
-async function* wholeLines(input: Readable): AsyncGenerator<Buffer> {
-  yield* input
-  yield Buffer.from('\n')
-}
-
-/** When its input ends, the transport by itself breaks off whatever is not answered yet. */
-function closedOnceAnswered(transport: StdioServerTransport): Promise<void> {
-  const { onmessage: take } = transport
-  const send = transport.send.bind(transport)
-  const close = transport.close.bind(transport)
-  const open = new Set<unknown>()
-  let ended = false
-  return new Promise((resolve, reject) => {
-    const closeIfDone = () => {
-      if (ended && open.size === 0) close().then(resolve, reject)
-    }
-    transport.onmessage = (message) => {
-      // A subscription goes on until the end.
-      if (isJSONRPCRequest(message) && message.method !== 'subscriptions/listen') open.add(message.id)
-      take?.(message)
-      if ('method' in message && message.method === 'notifications/cancelled') open.delete(message.params?.requestId)
-    }
-    transport.send = async (message) => {
-      await send(message)
-      if (!('method' in message)) open.delete(message.id)
-      closeIfDone()
-    }
-    transport.close = async () => {
-      ended = true
-      closeIfDone()
-    }
-  })
+/** Serves until `input` ends. `onError` hears what goes wrong apart from calls. */
+export function serveMcp(served: Served, input: Readable, onError: (error: Error) => void) {
+  return serveStdio(() => createServer(served), { transport: new StdioServerTransport(input), onerror: onError })
 }
 
 function createServer({ client, cwd, version, self }: Served): McpServer {
