@@ -198,11 +198,9 @@ export function modeLine(mode: 'online' | 'offline'): string {
 export async function serve(context: Context): Promise<void> {
   const holder = await livingHolder(context)
   if (holder)
-    throw new MemoryError(
-      'LOCK_HELD',
-      `memoryd already runs: pid ${holder.pid}, version ${holder.version}, socket ${holder.socket}`,
-      { hint: `state folder ${context.places.stateDir}; to replace it: memoryd restart` },
-    )
+    throw new MemoryError('LOCK_HELD', `memoryd already runs: pid ${holder.pid}, socket ${holder.socket}`, {
+      hint: `state folder ${context.places.stateDir}; to replace it: memoryd restart`,
+    })
   await import('../../daemon/main.ts')
 }
 

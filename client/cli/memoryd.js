@@ -32,17 +32,15 @@ async function run() {
 
 function handOver() {
   const child = spawn(ownNode, [self, ...process.argv.slice(2)], { stdio: 'inherit' })
-  const signals = ['SIGTERM', 'SIGHUP', 'SIGINT']
-  const passOn = (signal) => {
-    // A terminal sends Ctrl-C to both processes, and a second one ends a daemon at once.
-    if (signal !== 'SIGINT' || ![0, 1, 2].some((fd) => isatty(fd))) child.kill(signal)
-  }
-  for (const signal of signals) process.on(signal, passOn)
+  for (const name of ['SIGTERM', 'SIGHUP', 'SIGINT'])
+    process.on(name, () => {
+      // A terminal sends Ctrl-C to both processes, and a second one ends a daemon at once.
+      if (name !== 'SIGINT' || ![0, 1, 2].some((fd) => isatty(fd))) child.kill(name)
+    })
   child.once('error', refuse)
   child.once('exit', (code, signal) => {
-    for (const each of signals) process.off(each, passOn)
-    if (signal) process.kill(process.pid, signal)
-    else process.exitCode = code
+    process.exitCode = code
+    if (signal) process.removeAllListeners(signal).kill(process.pid, signal)
   })
 }
 
