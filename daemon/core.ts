@@ -1,7 +1,7 @@
 /** What every service gets first: clock, log, settings, databases, events, health and paths. */
 import { join } from 'node:path'
 import type { Environment, Places } from '../schema/rendezvous.ts'
-import { storeLayout } from './db/database.ts'
+import { readThrough, storeLayout } from './db/database.ts'
 import { openDatabases } from './db/databases.ts'
 import type { Clock } from './platform/clock.ts'
 import { createDisk } from './platform/disk.ts'
@@ -47,6 +47,13 @@ export async function openCore({ places, settings, env, clock, version, lastStop
   clock.onFailure(logged('what a timer began failed; it is tried again'))
   const stop = (drainMs: number) =>
     lifecycle.stop(drainMs, ({ part, error }) => log.error({ part, err: error }, 'did not stop in order'))
+  /** Stops what has begun. Returns the error; of a database that the disk does not give, it throws one that names the file. */
+  const couldNotStart = async (error: unknown): Promise<unknown> => {
+    log.error({ err: error }, 'memoryd could not start')
+    await stop(0)
+    for (const file of [layout.history, layout.index]) readThrough(file)
+    return error
+  }
   const core = {
     ...{ places, stateDir, layout, env, version, lastStop },
     ...{ clock, log, settings, events, health, disk, lifecycle },
@@ -55,7 +62,7 @@ export async function openCore({ places, settings, env, clock, version, lastStop
     repaired,
     /** Handles errors of background work: they are logged, unless the disk, which has its own condition, is the cause. */
     logged,
-    stop,
+    ...{ stop, couldNotStart },
   }
   try {
     removeLeftovers([stateDir, layout.backups, layout.corrupt])
@@ -66,9 +73,7 @@ export async function openCore({ places, settings, env, clock, version, lastStop
     db.repairs.forEach(repaired)
     return { ...core, db }
   } catch (error) {
-    log.error({ err: error }, 'memoryd could not start')
-    await stop(0)
-    throw error
+    throw await couldNotStart(error)
   }
 }
 

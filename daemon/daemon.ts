@@ -55,15 +55,13 @@ export async function startDaemon(options: CoreOptions) {
       },
     }
   } catch (error) {
-    log.error({ err: error }, 'memoryd could not start')
-    await stop(0)
-    throw error
+    throw await core.couldNotStart(error)
   }
 }
 
 async function startParts(core: Core): Promise<void> {
   const { settings, clock, lastStop, db: store } = core
-  const { health, log, repaired, lifecycle: parts } = core
+  const { disk, health, log, repaired, lifecycle: parts } = core
 
   const projects = createProjects(core)
   const memory = parts.add('memory', createMemory(core, projects))
@@ -122,11 +120,20 @@ async function startParts(core: Core): Promise<void> {
   parts.add('jobs', jobs.stop)
   if (lastStop === 'unclean') {
     const giveUp = new AbortController()
-    const checked = store.checkIndex(giveUp.signal).then((what) => {
-      if (!what) return
-      repaired(what)
-      reader.indexReplaced()
-    }, repaired)
+    let checked: Promise<void> | undefined
+    const check = () => {
+      checked ??= store.checkIndex(giveUp.signal).then((what) => {
+        if (!what) return
+        repaired(what)
+        reader.indexReplaced()
+      }, checkLater)
+    }
+    const checkLater = (error: unknown) => {
+      if (disk.blames(error)) checked = undefined
+      else repaired(error)
+    }
+    check()
+    disk.onRecovered(check)
     parts.add('index check', () => {
       giveUp.abort()
       return checked

@@ -1,7 +1,7 @@
 /** Copies of history.db: one a day, one before each schema change, and the newest one that is sound. */
-import { closeSync, lstatSync, mkdirSync, openSync, readSync, renameSync, rmSync, statSync } from 'node:fs'
+import { lstatSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { filesIn, syncPath } from '../platform/files.ts'
+import { filesIn, syncPath, windowsOf } from '../platform/files.ts'
 import type { Db, Layout } from './database.ts'
 import { hasTable, openDatabase, openForReading, problemsOf, removeDatabase, schemaVersion } from './database.ts'
 import { historyMigrations } from './history-schema.ts'
@@ -59,19 +59,15 @@ export function newestUsableBackup(folder: string, nowMs: number): string | unde
   return [...files.filter((file) => !fromTheFuture(file)), ...files.filter(fromTheFuture)].find(isUsable)
 }
 
-/** Sound, ours, and of a schema we know. Whatever cannot even be opened is no backup. */
+/** Sound, ours, and of a schema we know. Throws when the disk does not tell. */
 export function isUsable(file: string): boolean {
-  try {
-    if (!statSync(file).isFile()) return false
-    const problems = problemsOf(file, openForReading, (db) => {
-      const version = schemaVersion(db)
-      const isOurs = version >= 1 && version <= historyMigrations.length && hasTable(db, 'pauses')
-      return isOurs ? [] : ['is not a history of ours']
-    })
-    return problems.length === 0
-  } catch {
-    return false
-  }
+  if (!statSync(file, { throwIfNoEntry: false })?.isFile()) return false
+  const problems = problemsOf(file, openForReading, (db) => {
+    const version = schemaVersion(db)
+    const isOurs = version >= 1 && version <= historyMigrations.length && hasTable(db, 'pauses')
+    return isOurs ? [] : ['is not a history of ours']
+  })
+  return problems.length === 0
 }
 
 function prepare(folder: string, name: string): string {
@@ -104,28 +100,16 @@ export function listCopies({ backups, corrupt }: Layout): string[] {
   return [...listBackups(backups), ...aside].filter((file) => isPlain(file) || isPlain(`${file}-wal`))
 }
 
-const WINDOW_BYTES = 4_194_304
-
 /** Whether one of these stands in the bytes of a database or its WAL: free pages keep what was deleted. */
 export function holdsBytes(file: string, phrases: readonly string[]): boolean {
   const needles = phrases.map((phrase) => Buffer.from(phrase))
   return needles.length > 0 && [file, `${file}-wal`].some((each) => isPlain(each) && hasBytes(each, needles))
 }
 
-/** In windows that overlap by the longest needle: the file may be larger than memory. */
 function hasBytes(file: string, needles: readonly Buffer[]): boolean {
-  const overlap = Math.max(...needles.map((needle) => needle.length))
-  const window = Buffer.allocUnsafe(WINDOW_BYTES + overlap)
-  const fd = openSync(file, 'r')
-  try {
-    for (let start = 0; ; start += WINDOW_BYTES) {
-      const bytes = window.subarray(0, readSync(fd, window, 0, window.length, start))
-      if (needles.some((needle) => bytes.includes(needle))) return true
-      if (bytes.length < window.length) return false
-    }
-  } finally {
-    closeSync(fd)
-  }
+  for (const bytes of windowsOf(file, Math.max(...needles.map((needle) => needle.length))))
+    if (needles.some((needle) => bytes.includes(needle))) return true
+  return false
 }
 
 function isPlain(file: string): boolean {

@@ -2,4 +2,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { openForReading, problemsOf } from './database.ts'
 
-parentPort?.postMessage(problemsOf(workerData as string, openForReading))
+const { file, held } = workerData as { file: string; held: number }
+parentPort?.postMessage(problemsOf(file, openForReading, undefined, held))

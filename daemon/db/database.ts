@@ -1,21 +1,11 @@
 /** Opens, migrates and checks a SQLite file. All pragmas stand here. */
-import {
-  closeSync,
-  existsSync,
-  lstatSync,
-  lutimesSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  renameSync,
-  rmSync,
-} from 'node:fs'
+import { existsSync, lstatSync, lutimesSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { MemoryError } from '../../schema/errors.ts'
-import { syncPath } from '../platform/files.ts'
-import { beginThread, threadFile } from '../platform/process.ts'
+import { message, syncPath, windowsOf } from '../platform/files.ts'
+import { aborted, beginThread, threadFile } from '../platform/process.ts'
 
 export type Db = Database.Database
 
@@ -188,41 +178,43 @@ export function removeDatabase(file: string): void {
   for (const tail of ['-wal', '-shm', '-journal', '']) rmSync(file + tail, { force: true })
 }
 
-/** SQLite calls a page that the disk does not give damage: this throws what the disk says. Only while the file is not open. */
-export function readThrough(file: string): void {
-  const chunk = Buffer.alloc(1_048_576)
-  for (const path of [file, `${file}-wal`].filter((each) => existsSync(each))) {
-    const fd = openSync(path, 'r')
+/** Throws when the disk does not give it whole. `held`: its descriptor while it is open here; closing another drops SQLite's locks. */
+export function readThrough(file: string, held?: number): void {
+  for (const path of [file, `${file}-wal`])
     try {
-      while (readSync(fd, chunk) > 0);
-    } finally {
-      closeSync(fd)
+      if (!statSync(path, { throwIfNoEntry: false })?.isFile()) continue
+      for (const _ of windowsOf(path, 0, path === file ? held : undefined));
+    } catch (error) {
+      throw Object.assign(error as Error, { message: `${path} cannot be read (${message(error)}); check its disk` })
     }
-  }
 }
 
-/** What is wrong with a database file that is not open here; empty when sound. */
-export function problemsOf(file: string, open: (file: string) => Db, more: (db: Db) => string[] = () => []): string[] {
-  let db: Db | undefined
-  try {
-    db = open(file)
-    return [...quickCheck(db), ...more(db)]
-  } catch (error) {
-    if (isCorruption(error)) return [(error as Error).message]
-    throw error
-  } finally {
-    db?.close()
+/** What is wrong with a database file; empty when sound. SQLite calls a page damaged that the disk did not give: it is asked again. */
+export function problemsOf(file: string, open: typeof openDatabase, more?: (db: Db) => string[], held?: number) {
+  for (let isLast = false; ; isLast = true) {
+    let db: Db | undefined
+    try {
+      db = open(file)
+      const problems = [...quickCheck(db), ...(more?.(db) ?? [])]
+      if (isLast || problems.length === 0) return problems
+    } catch (error) {
+      if (isLast && !isCorruption(error)) throw error
+      if (isLast) return [message(error)]
+    } finally {
+      db?.close()
+    }
+    readThrough(file, held)
   }
 }
 
 /** In a thread of its own: over gigabytes it takes seconds. Given up when the signal aborts, with nothing found. */
-export function checkInWorker(file: string, signal: AbortSignal): Promise<string[]> {
+export function checkInWorker(file: string, held: number, signal: AbortSignal): Promise<string[]> {
   return new Promise((resolve, reject) => {
-    const worker = beginThread(threadFile('./check-worker.ts', import.meta.url), file)
+    const worker = beginThread(threadFile('./check-worker.ts', import.meta.url), { file, held })
     worker.once('message', (problems: string[]) => resolve(problems))
     worker.once('error', reject)
     worker.once('exit', () => reject(new Error('the database check ended without a result')))
-    signal.addEventListener('abort', () => {
+    void aborted(signal).then(() => {
       resolve([])
       void worker.terminate()
     })

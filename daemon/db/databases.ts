@@ -1,5 +1,5 @@
 /** Both databases, opened, checked and migrated; broken ones set aside. The one place that knows there are two. */
-import { existsSync, lstatSync, mkdirSync } from 'node:fs'
+import { closeSync, existsSync, lstatSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { MemoryError } from '../../schema/errors.ts'
 import { isDiskError } from '../platform/disk.ts'
@@ -9,10 +9,10 @@ import type { Db, Layout } from './database.ts'
 import {
   checkInWorker,
   closeDatabase,
+  isCorruption,
   migrate,
   openDatabase,
   problemsOf,
-  readThrough,
   schemaVersion,
   setAside,
   storeLayout,
@@ -35,6 +35,7 @@ export function openDatabases(stateDir: string, nowMs: number) {
     history.close()
     throw error
   }
+  let held: number | undefined
   const inTurn = createInTurn()
   const alone = <T>(work: () => Promise<T>): Promise<T> => inTurn('history.db', work)
 
@@ -45,9 +46,11 @@ export function openDatabases(stateDir: string, nowMs: number) {
     repairs,
     /** Checks index.db in a thread of its own; a broken one is set aside and begun anew, and said so. */
     checkIndex: async (signal: AbortSignal): Promise<string | undefined> => {
-      const problems = await checkInWorker(layout.index, signal)
+      held ??= openSync(layout.index, 'r')
+      const problems = await checkInWorker(layout.index, held, signal)
       if (problems.length === 0) return undefined
       index.close()
+      held = void closeSync(held)
       const aside = setAside(layout.index, layout.corrupt, nowMs)
       index = openIndex(layout, nowMs, repairs)
       return `index.db was damaged (${problems[0]}); it is kept as ${aside}, and a new one is begun`
@@ -63,6 +66,7 @@ export function openDatabases(stateDir: string, nowMs: number) {
     alone,
     close: () => {
       closeDatabase(index)
+      if (held !== undefined) closeSync(held)
       closeDatabase(history)
     },
   }
@@ -71,9 +75,10 @@ export function openDatabases(stateDir: string, nowMs: number) {
 function openHistory(layout: Layout, nowMs: number, repairs: string[]): Db {
   const finished = finishRepair(layout, nowMs)
   if (finished) repairs.push(`finished an interrupted repair of history.db; the damaged file is kept as ${finished}`)
-  const backup = newestUsableBackup(layout.backups, nowMs)
-  const problems = historyProblems(layout.history, backup)
+  const newestBackup = () => newestUsableBackup(layout.backups, nowMs)
+  const problems = historyProblems(layout.history, newestBackup)
   if (problems.length > 0) {
+    const backup = newestBackup()
     const report = repairHistory(layout, backup, nowMs)
     const source = backup ? `restored from ${backup}` : 'begun anew (there was no sound backup)'
     repairs.push(
@@ -85,8 +90,8 @@ function openHistory(layout: Layout, nowMs: number, repairs: string[]): Db {
       migrate(db, layout.history, historyMigrations, (from) => backUpBeforeMigration(db, layout.backups, from)),
     )
   } catch (cause) {
-    if (cause instanceof MemoryError || isDiskError(cause)) throw cause
-    // Neither damage nor the disk: something that is not ours stands there.
+    if (cause instanceof MemoryError || isDiskError(cause) || isCorruption(cause)) throw cause
+    // Damage in a file that was just found sound is the disk. Anything else is a file that is not ours.
     throw new MemoryError('SETUP', `${layout.history} cannot be used: ${(cause as Error).message}`, {
       hint: 'move it away; the newest backup takes its place at the next start',
       cause,
@@ -95,13 +100,10 @@ function openHistory(layout: Layout, nowMs: number, repairs: string[]): Db {
 }
 
 /** With a backup there was a history: one that is gone or holds nothing is as damaged as one with a broken page. */
-function historyProblems(file: string, backup: string | undefined): string[] {
-  if (!existsSync(file)) return backup ? ['it was missing'] : []
-  const empty = (db: Db) => (backup && schemaVersion(db) === 0 ? ['it was empty'] : [])
-  const problems = () => problemsOf(file, openDatabase, empty)
-  if (problems().length === 0) return []
-  readThrough(file)
-  return problems()
+function historyProblems(file: string, newestBackup: () => string | undefined): string[] {
+  if (!statSync(file, { throwIfNoEntry: false })) return newestBackup() ? ['it was missing'] : []
+  const empty = (db: Db) => (schemaVersion(db) === 0 && newestBackup() ? ['it was empty'] : [])
+  return problemsOf(file, openDatabase, empty)
 }
 
 function openIndex(layout: Layout, nowMs: number, repairs: string[]): Db {
@@ -113,7 +115,7 @@ function openIndex(layout: Layout, nowMs: number, repairs: string[]): Db {
   } catch (error) {
     // It may be deleted at any time, so nothing that stands in its place keeps the daemon from starting.
     if (error instanceof MemoryError || (isDiskError(error) && !isForeign)) throw error
-    if (!isForeign) readThrough(layout.index)
+    if (isCorruption(error) && problemsOf(layout.index, openDatabase).length === 0) return open()
     const aside = setAside(layout.index, layout.corrupt, nowMs)
     repairs.push(`index.db was damaged (${(error as Error).message}); it is kept as ${aside}, and a new one is begun`)
     return open()

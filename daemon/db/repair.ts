@@ -3,7 +3,7 @@
  * Numbered so that a kill at any point is taken up at the next start: until step 3 nothing was touched, after it
  * `finishRepair` completes the swap.
  */
-import { copyFileSync, existsSync, renameSync } from 'node:fs'
+import { copyFileSync, existsSync, renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { syncPath } from '../platform/files.ts'
 import type { Db, Layout } from './database.ts'
@@ -13,6 +13,7 @@ import {
   openDatabase,
   openForReading,
   quickCheck,
+  readThrough,
   removeDatabase,
   setAside,
 } from './database.ts'
@@ -26,8 +27,9 @@ export function repairHistory(layout: Layout, backup: string | undefined, nowMs:
   const target = openDatabase(building)
   migrate(target, building, historyMigrations, () => {})
 
-  // 2. Add what the broken file still gives.
+  // 2. Add what the broken file still gives, unless the disk did not give all of it.
   const rowsRead = salvage(layout.history, target)
+  readThrough(layout.history)
   target.pragma('journal_mode = DELETE')
   target.close()
 
@@ -39,7 +41,7 @@ export function repairHistory(layout: Layout, backup: string | undefined, nowMs:
 /** Completes a swap that was interrupted; returns where the broken file went, or nothing if there was no repair. */
 export function finishRepair(layout: Layout, nowMs: number): string | undefined {
   const rebuilt = rebuiltFile(layout)
-  if (!existsSync(rebuilt)) return undefined
+  if (!statSync(rebuilt, { throwIfNoEntry: false })) return undefined
   const aside = setAside(layout.history, layout.corrupt, nowMs)
   renameSync(rebuilt, layout.history)
   syncPath(dirname(layout.history))
@@ -77,7 +79,8 @@ function salvage(brokenFile: string, target: Db): number {
   try {
     broken = openForReading(brokenFile)
     broken.pragma('schema_version')
-  } catch {
+  } catch (error) {
+    if (existsSync(brokenFile) && !isCorruption(error)) throw error
     // Not even the first page: nothing to add. The file itself is kept.
     return 0
   }

@@ -4,7 +4,7 @@ import { basename, dirname, resolve } from 'node:path'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Environment, Places } from '../../schema/rendezvous.ts'
 import { isUsable, listBackups, newestUsableBackup } from '../db/backup.ts'
-import { isCorruption, openForReading, quickCheck, schemaVersion, storeLayout } from '../db/database.ts'
+import { openForReading, problemsOf, schemaVersion, storeLayout } from '../db/database.ts'
 import { historyMigrations } from '../db/history-schema.ts'
 import { indexMigrations } from '../db/index-schema.ts'
 import { restoreBackup } from '../db/repair.ts'
@@ -123,10 +123,10 @@ function database(check: 'history.db' | 'index.db', file: string, knownSchema: n
     ? 'memoryd restart (it is set aside and rebuilt from the transcripts)'
     : 'memoryd restart (it is set aside and restored from the newest backup plus what can be read), or memoryd doctor --restore'
   try {
+    const problems = problemsOf(file, openForReading)
+    if (problems[0]) return problem(check, `damaged: ${problems[0]}`, repair)
     const db = openForReading(file)
     try {
-      const problems = quickCheck(db)
-      if (problems[0]) return problem(check, `damaged: ${problems[0]}`, repair)
       const schema = schemaVersion(db)
       if (schema > knownSchema) {
         const remedy = derived
@@ -140,8 +140,7 @@ function database(check: 'history.db' | 'index.db', file: string, knownSchema: n
       db.close()
     }
   } catch (error) {
-    if (isCorruption(error)) return problem(check, `damaged: ${message(error)}`, repair)
-    return problem(check, `cannot be read: ${message(error)}`, `chmod 600 ${file}`)
+    return problem(check, message(error), `see that its disk is well, then: chmod 600 ${file}`)
   }
 }
 

@@ -106,7 +106,7 @@ export function removeLeftovers(
 }
 
 export function filesIn(folder: string): string[] {
-  return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
+  return statSync(folder, { throwIfNoEntry: false }) ? readdirSync(folder).map((name) => join(folder, name)) : []
 }
 
 export function filesBelow(folder: string): string[] {
@@ -130,6 +130,24 @@ export function readHead(path: string, capBytes: number, flags = 0): { head: Buf
     }
   } catch {
     return undefined
+  }
+}
+
+const WINDOW_BYTES = 4_194_304
+
+/** A file that may be larger than memory, in windows that overlap. `held`: its descriptor where it is open, which stays open. */
+export function* windowsOf(file: string, overlapBytes: number, held?: number): Generator<Buffer> {
+  const window = Buffer.allocUnsafe(WINDOW_BYTES + overlapBytes)
+  const fd = held ?? openSync(file, 'r')
+  try {
+    for (let start = 0, bytes = window.length; bytes === window.length; start += WINDOW_BYTES) {
+      bytes = 0
+      // A read ends before bytes that the disk does not give; only the next one fails.
+      for (let got = 1; got > 0; bytes += got) got = readSync(fd, window, bytes, window.length - bytes, start + bytes)
+      yield window.subarray(0, bytes)
+    }
+  } finally {
+    if (fd !== held) closeSync(fd)
   }
 }
 

@@ -43,6 +43,8 @@ export type Fault = {
 }
 
 export type Faults = {
+  /** For other programs under the same rules. */
+  home: Home
   /** A daemon under the rules of this home, which outlive it. */
   start(): Promise<RunningDaemon>
   fail(rule: FaultRule): Fault
@@ -80,9 +82,10 @@ export function faultsIn(context: TestContext, home: Home): Faults {
     writeSync(fd, Buffer.from([isActive ? 1 : 0, 0, 0, 0]), 0, 4, rule * RULE_BYTES)
     active[rule] = isActive
   }
-  const env = { ...home.env, LD_PRELOAD: library, FAULTS_FILE: file }
+  const faulty = { ...home, env: { ...home.env, LD_PRELOAD: library, FAULTS_FILE: file } }
   return {
-    start: () => startDaemon({ ...home, env }),
+    home: faulty,
+    start: () => startDaemon(faulty),
     fail: (rule) => {
       const at = active.indexOf(false)
       if (at === -1) throw new Error(`at most ${RULES} rules at once`)
