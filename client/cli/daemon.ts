@@ -197,10 +197,8 @@ export function modeLine(mode: 'online' | 'offline'): string {
 /** The daemon refuses by itself, but does not know how it is called here. */
 export async function serve(context: Context): Promise<void> {
   const holder = await livingHolder(context)
-  if (holder)
-    throw new MemoryError('LOCK_HELD', `memoryd already runs: pid ${holder.pid}, socket ${holder.socket}`, {
-      hint: `state folder ${context.places.stateDir}; to replace it: memoryd restart`,
-    })
+  const hint = `state folder ${context.places.stateDir}; to replace it: memoryd restart`
+  if (holder) throw new MemoryError('LOCK_HELD', `memoryd already runs (pid ${holder.pid})`, { hint })
   await import('../../daemon/main.ts')
 }
 
@@ -243,7 +241,8 @@ export async function setPaused(context: Context, to: 'pause' | 'resume', { proj
   const paused = await client[to](input).finally(client.close)
   context.print.result(paused, () => {
     if (paused.all) return ['paused everywhere: nothing is captured or recalled']
-    if (paused.projects.length === 0) return ['capturing and recalling everywhere']
-    return ['paused in:', ...paused.projects.map((folder) => `  ${folder}`)]
+    const resumed = `capturing and recalling ${to === 'resume' && input.cwd ? `in ${input.cwd}` : 'everywhere'}`
+    if (paused.projects.length === 0) return [resumed]
+    return [...(to === 'resume' ? [resumed] : []), 'paused in:', ...paused.projects.map((folder) => `  ${folder}`)]
   })
 }

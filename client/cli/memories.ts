@@ -79,8 +79,9 @@ export async function forget(context: Context, file: string | undefined, options
     await asUser(context, (client) => client.liftTombstone({ id }))
     return context.print.result({ lifted: id }, () => [`what tombstone ${id} rejected may be said again`])
   }
+  if (options.rejected) return listRejected(context)
+  if (file === undefined) throw new MemoryError('BAD_REQUEST', 'name a memory', { hint: 'memoryd list lists memories' })
   if (options.purge) return purge(context, file, options)
-  if (options.rejected || file === undefined) return listRejected(context)
   const reject = options.reject ? 'true' : 'false'
   const done = await asUser(context, (client) => client.forget({ cwd: options.cwd, file, reject }))
   context.print.result(done, () => [
@@ -89,9 +90,8 @@ export async function forget(context: Context, file: string | undefined, options
   ])
 }
 
-async function purge(context: Context, file: string | undefined, options: ForgetOptions): Promise<void> {
+async function purge(context: Context, file: string, options: ForgetOptions): Promise<void> {
   const { cwd, reject, yes } = options
-  if (file === undefined) throw new MemoryError('BAD_REQUEST', 'name the memory that is to be purged')
   const question = `Purge ${file}, with its history, out of every backup? It cannot be undone.`
   const agreed = yes ? 'yes' : await confirm(harmless(question, 'off'))
   if (agreed === 'no-terminal')

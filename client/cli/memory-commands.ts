@@ -21,6 +21,7 @@ export function addMemoryCommands(program: Command, context: MakeContext): void 
     command(usage, description, ...examples)
       .option('--project <folder>', 'another project than that of this folder')
       .hook('preAction', (running) => {
+        refuseEmpty(running)
         running.setOptionValue('cwd', resolve(running.opts<{ project?: string }>().project ?? '.'))
       })
   const typeOption = () => new Option('--type <type>', 'the kind of memory').choices(types)
@@ -176,8 +177,7 @@ gone on with by doing it again. Memories come with their rejections, and nothing
     .addOption(new Option('--harness <name>', 'whose form all transcripts in the folder have').choices(harnesses))
     .option('--memories <file>', 'a file that memoryd export wrote; - is standard input')
     .action(async (folder: string | undefined, { cwd, memories, harness, project }: ImportOptions) => {
-      // An empty name is most likely a variable that is not set; it must not mean the current folder.
-      if (folder === '' || (folder === undefined) === (memories === undefined))
+      if ((folder === undefined) === (memories === undefined))
         throw wrongUsage(
           'name a folder with transcripts, or a file after --memories',
           'memoryd import --help has examples',
@@ -194,7 +194,9 @@ gone on with by doing it again. Memories come with their rejections, and nothing
     'move <old-root> <new-root>',
     'let memories follow a project that was moved to where there are none yet',
     'mv ~/app ~/work/app && memoryd move ~/app ~/work/app',
-  ).action(run(async () => (await transfer()).move))
+  )
+    .hook('preAction', refuseEmpty)
+    .action(run(async () => (await transfer()).move))
   inProject('edit <file>', 'open a memory in your editor', 'EDITOR=nano memoryd edit user_role.md').action(
     run(async () => (await memories()).edit),
   )
@@ -203,6 +205,11 @@ gone on with by doing it again. Memories come with their rejections, and nothing
 /** Commander reports what is thrown while it parses arguments; this is thrown later. */
 function wrongUsage(message: string, hint: string): MemoryError {
   return new MemoryError('BAD_REQUEST', message, { hint })
+}
+
+/** Most likely a variable that is not set; it must not mean the current folder. */
+function refuseEmpty({ args }: Command): void {
+  if (args.some((arg) => arg.trim() === '')) throw wrongUsage('an argument is empty', 'leave it out, or fill it in')
 }
 
 function isNumber(text: string): boolean {

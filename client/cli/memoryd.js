@@ -13,14 +13,16 @@ import { fileURLToPath } from 'node:url'
 const OLDEST = [22, 22]
 
 const [major, minor] = process.versions.node.split('.').map(Number)
+const isTooOld = major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])
 const self = fileURLToPath(import.meta.url)
 const source = new URL('./main.ts', import.meta.url)
 const ownNode = join(self, '../../../node_modules/.bin/node')
-if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) await run()
-else if (existsSync(source) && existsSync(ownNode) && realpathSync(ownNode) !== process.execPath) handOver()
-else refuse()
+const refuse = () => {
+  console.error(`memoryd needs Node ${OLDEST.join('.')} or newer; ${process.execPath} is ${process.versions.node}`)
+  process.exitCode = 5
+}
 
-async function run() {
+if (!isTooOld) {
   // Not in the folder for temporary files, which is Node's default: others may write there. The demo leaves nothing behind.
   const cache = join(process.env.XDG_CACHE_HOME || join(process.env.HOME || '', '.cache'), 'memoryd')
   // Without a home there is no place for it.
@@ -28,9 +30,7 @@ async function run() {
   if (hasPlace && process.argv[2] === 'uninstall') rmSync(cache, { recursive: true, force: true })
   else if (hasPlace && process.argv[2] !== 'demo') module.enableCompileCache(cache)
   await import(existsSync(source) ? source.href : new URL('../../dist/cli.js', import.meta.url).href)
-}
-
-function handOver() {
+} else if (existsSync(source) && existsSync(ownNode) && realpathSync(ownNode) !== process.execPath) {
   const child = spawn(ownNode, [self, ...process.argv.slice(2)], { stdio: 'inherit' })
   for (const name of ['SIGTERM', 'SIGHUP', 'SIGINT'])
     process.on(name, () => {
@@ -42,11 +42,4 @@ function handOver() {
     process.exitCode = code
     if (signal) process.removeAllListeners(signal).kill(process.pid, signal)
   })
-}
-
-function refuse() {
-  process.stderr.write(
-    `memoryd needs Node ${OLDEST.join('.')} or newer; ${process.execPath} is ${process.versions.node}\n`,
-  )
-  process.exitCode = 5
-}
+} else refuse()

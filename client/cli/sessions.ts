@@ -114,8 +114,8 @@ const reasons: Record<NonNullable<Answer['skipped']>, string> = {
 
 export async function recall(context: Context, words: string[], options: RecallOptions): Promise<void> {
   const { cwd, mode, lines, session, harness, explain } = options
-  if (lines !== undefined && lines > MOST)
-    throw new MemoryError('BAD_REQUEST', `at most ${MOST} memories are given for one question`, { hint: '-n 5' })
+  if (lines !== undefined && (lines < 1 || lines > MOST))
+    throw new MemoryError('BAD_REQUEST', `1 to ${MOST} memories are given for one question`, { hint: '-n 5' })
   const answer = await asUser(context, (client) =>
     client.recall({ cwd, query: words.join(' '), mode, harness, k: lines, sessionId: session, explain }),
   )

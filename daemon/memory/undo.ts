@@ -26,7 +26,7 @@ export function createUndo(core: Core, writer: Writer, journal: Journal) {
     })
     if (conflicts.length > 0)
       throw new MemoryError('CONFLICT', `${conflicts.map(({ file, problem }) => `${file} ${problem}`).join('; ')}`, {
-        hint: 'nothing was undone; undo the later changes first, or edit by hand',
+        hint: 'nothing was undone; if a later change is in the way, undo that first, or edit by hand',
         details: { conflicts },
       })
     const writes = [...plans.map(writeOf), ...indexWrites(effective, first.dir)]

@@ -93,7 +93,7 @@ export function createSessions(core: Core, projects: Projects, reader: Transcrip
     const all = statements().named.all(id) as StoredSession[]
     const named = all.filter((row) => isShown(row) && (harness === undefined || row.harness === harness))
     const [row, ...others] = named
-    if (!row) throw new MemoryError('NOT_FOUND', `no session ${id} is known`, { hint: 'GET /v1/sessions lists them' })
+    if (!row) throw new MemoryError('NOT_FOUND', `no session ${id} is known`, { hint: 'memoryd search names sessions' })
     if (others.length > 0)
       throw new MemoryError('CONFLICT', `several harnesses have a session ${id}`, {
         hint: `add ?harness= with one of: ${named.map((other) => other.harness).join(', ')}`,

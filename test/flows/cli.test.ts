@@ -132,6 +132,16 @@ describe('the command', () => {
       [['undo', '3', '--run', 'r'], 'name a change or a run, not both\nto undo the run: memoryd undo --run r'],
       [['review', 'approve'], 'say approve or reject, and which\nmemoryd review lists what waits'],
       [['review', 'maybe', '1'], 'say approve or reject, and which\nmemoryd review lists what waits'],
+      ...[
+        ['remember', ''],
+        ['recall', ' '],
+        ['show', ''],
+        ['import', ''],
+        ['move', '', '/new'],
+      ].map((args): [string[], string] => [args, 'an argument is empty\nleave it out, or fill it in']),
+      [['recall', 'x', '-n', '0'], '1 to 5 memories are given for one question\n-n 5'],
+      [['forget'], 'name a memory\nmemoryd list lists memories'],
+      [['forget', '--purge'], 'name a memory\nmemoryd list lists memories'],
       [['review', 'reject', 'x'], 'x is not the number of a change that waits\nmemoryd review lists them'],
     ]
     for (const [args, told] of wrong)
@@ -156,19 +166,25 @@ describe('the command', () => {
     const home = makeHome({ PATH: process.env.PATH })
     mkdirSync(join(home.dir, 'node_modules/.bin'), { recursive: true })
     symlinkSync(cliMain, join(home.dir, 'node_modules/.bin/memoryd'))
-    await startDaemon(home)
+    const { pid } = await startDaemon(home)
     const asked: [string[], number, string][] = [
       [[], 2, 'npx memoryd start '],
+      [['notes', 'zz'], 1, 'no session zz is known\nnpx memoryd search names sessions'],
       [['service'], 2, 'npx memoryd service install'],
       [['export', '--help'], 0, 'npx memoryd export | npx memoryd import --memories -'],
       [['mcp', '--help'], 0, 'npx memoryd connect mcp'],
-      [['serve'], 4, `memoryd already runs: pid `],
-      [['serve'], 4, `state folder ${home.places.stateDir}; to replace it: npx memoryd restart\n`],
+      [
+        ['serve'],
+        4,
+        `memoryd already runs (pid ${pid})\nstate folder ${home.places.stateDir}; to replace it: npx memoryd restart\n`,
+      ],
     ]
     for (const [args, code, told] of asked) {
       const { stdout, stderr, ...ended } = await memoryd(home, ...args)
       expect({ args, ...ended, told: stdout + stderr }).toEqual({ args, code, told: expect.stringContaining(told) })
-      expect(stdout + stderr).not.toMatch(/(?<!npx )\bmemoryd (?:start|restart|service|export|import|connect|mcp)\b/)
+      expect(stdout + stderr).not.toMatch(
+        /(?<!npx )\bmemoryd (?:start|restart|search|service|export|import|connect|mcp)\b/,
+      )
     }
   })
 
@@ -199,6 +215,8 @@ describe('the command', () => {
     const named = 'serve start stop restart status logs doctor cost service pause resume uninstall'.split(' ')
     for (const name of named) expect(stdout).toMatch(new RegExp(`^ {2}${name}\\b.* {2}\\w`, 'm'))
     expect(stdout).toContain('Examples:')
+    const unknown = await memoryd(makeHome(), 'help', 'bogus')
+    expect(unknown).toMatchObject({ code: 2, stderr: expect.stringMatching(/unknown command 'bogus'\n$/) })
   })
 
   it('pauses and resumes a folder, everything, and says what stays paused', async () => {
@@ -206,6 +224,7 @@ describe('the command', () => {
     const daemon = await startDaemon(home)
     expect((await memoryd(home, 'pause', '--project')).stdout).toBe(`paused in:\n  ${home.dir}\n`)
     expect((await memoryd(home, 'pause')).stdout).toBe('paused everywhere: nothing is captured or recalled\n')
+    const shop = join(home.dir, 'shop')
     expect(await memoryd(home, 'resume', '--project', home.dir)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('stays paused because everything is paused'),
@@ -214,6 +233,11 @@ describe('the command', () => {
     await startDaemon(home)
     expect((await memoryd(home, 'status')).stdout).toMatch(/paused +everywhere/)
     expect((await memoryd(home, 'resume')).stdout).toBe('capturing and recalling everywhere\n')
+    await memoryd(home, 'pause', '--project', home.dir)
+    await memoryd(home, 'pause', '--project', shop)
+    const resumed = `capturing and recalling in ${home.dir}\n`
+    expect((await memoryd(home, 'resume', '--project')).stdout).toBe(`${resumed}paused in:\n  ${shop}\n`)
+    expect((await memoryd(home, 'resume', '--project', shop)).stdout).toBe(`capturing and recalling in ${shop}\n`)
   })
 
   it('shows the log of a daemon that no longer runs, for people and as data, by importance', async () => {
@@ -335,14 +359,15 @@ describe('the command', () => {
         'there was no service',
         `stopped the daemon (pid ${pid})`,
         `deleted ${home.places.stateDir}`,
-        'left alone: your memories, and .consolidate-lock beside them, which tells coding agents when they were put in order\n',
+        'left alone: your memories',
+        'left alone: .consolidate-lock beside them, which keeps the time of the last dream\n',
       ].join('\n'),
       stderr: '',
     })
     expect(existsSync(home.places.stateDir)).toBe(false)
     writeFileSync(home.places.configFile, '{}')
     expect((await memoryd(home, 'uninstall', '--state')).stdout).toBe(
-      `there was no service\ndeleted ${home.places.stateDir}\nleft alone: your memories, and ${home.places.configFile}\n`,
+      `there was no service\ndeleted ${home.places.stateDir}\nleft alone: your memories\nleft alone: ${home.places.configFile}\n`,
     )
   })
 })

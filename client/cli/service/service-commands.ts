@@ -67,18 +67,15 @@ export async function uninstall(context: Context, { state }: { state?: boolean }
   const deleteState = state ?? (existsSync(stateDir) && (await confirm(question)) === 'yes')
   const foreign = deleteState ? removeState(stateDir) : []
   const besides = foreign.length > 0 ? `, apart from what is not ours: ${foreign.map(inOneLine).join(', ')}` : ''
-  const left = [
-    'your memories',
-    ...(dreamt ? ['.consolidate-lock beside them, which tells coding agents when they were put in order'] : []),
-    ...(existsSync(configFile) ? [configFile] : []),
-  ]
   context.print.result({ service: hadService, hooks: files, failed, state: deleteState }, () => [
     hadService ? 'removed the service' : 'there was no service',
     ...(daemon ? [`stopped the daemon (pid ${daemon.pid})`] : []),
     ...files.map((file) => `took our hooks out of ${file}`),
     ...failed.map((why) => `hooks could not be taken out: ${why}`),
     deleteState ? `deleted ${stateDir}${besides}` : `kept ${stateDir} (journal and backups); delete it with --state`,
-    `left alone: ${left.join(', and ')}`,
+    'left alone: your memories',
+    ...(dreamt ? ['left alone: .consolidate-lock beside them, which keeps the time of the last dream'] : []),
+    ...(existsSync(configFile) ? [`left alone: ${configFile}`] : []),
   ])
 }
 
