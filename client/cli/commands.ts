@@ -1,6 +1,7 @@
 /** What the command line declares, apart from the commands about memories. What a command does is imported when it runs. */
 import { tmpdir } from 'node:os'
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
+import { MemoryError } from '../../schema/errors.ts'
 import type { JobState } from '../../schema/job.ts'
 import { logLevels } from '../../schema/log-line.ts'
 import type { ConnectOptions } from './connect/connect.ts'
@@ -17,10 +18,16 @@ const jobStates: readonly JobState[] = ['queued', 'running', 'waiting', 'done', 
 export const declaring =
   (parent: Command) =>
   (usage: string, description: string, ...examples: string[]): Command => {
-    const command = parent.command(usage).description(description)
+    const command = parent.command(usage).description(description).hook('preAction', refuseEmpty)
     if (examples.length === 0) return command
     return command.addHelpText('after', ['\nExamples:', ...examples.map((line) => `  ${line}`)].join('\n'))
   }
+
+/** Most likely a variable that is not set; it must not mean the current folder. */
+function refuseEmpty({ args }: Command): void {
+  if (args.includes(''))
+    throw new MemoryError('BAD_REQUEST', 'an argument is empty', { hint: 'leave it out, or fill it in' })
+}
 
 /** The action of a command: the function that `load` imports is called with the context, and with what commander parsed. */
 export const runner =

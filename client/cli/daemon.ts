@@ -102,15 +102,10 @@ export async function endDaemon(context: Context): Promise<Holder | Health | und
   if (!running || !askToEnd(running.pid)) return undefined
   const until = performance.now() + STOP_LIMIT_MS
   const { isAlive } = createProcesses()
+  const late = `the daemon (pid ${running.pid}) did not stop within ${STOP_LIMIT_MS / 1000} s`
+  const hint = `look at ${context.self} logs; kill -9 ${running.pid} is safe, nothing that was acknowledged gets lost`
   while (isAlive(running.pid)) {
-    if (performance.now() > until)
-      throw new MemoryError(
-        'INTERNAL',
-        `the daemon (pid ${running.pid}) did not stop within ${STOP_LIMIT_MS / 1000} s`,
-        {
-          hint: `look at ${context.self} logs; kill -9 ${running.pid} is safe, nothing that was acknowledged gets lost`,
-        },
-      )
+    if (performance.now() > until) throw new MemoryError('INTERNAL', late, { hint })
     await delay(LOOK_EVERY_MS)
   }
   return running

@@ -45,10 +45,8 @@ Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 no daemon answers, 4 a daemon alr
 130 ended with Ctrl-C while the daemon goes on.`,
   )
 
-// Commander only shows all of the help for a command that it does not know.
-program.addHelpText('after', () =>
-  program.args[0] === 'help' && program.args[1] ? `error: unknown command '${program.args[1]}'` : '',
-)
+// Commander answers `help bogus` with all of the help, and without a word about it.
+program.addHelpText('after', ({ error }) => (error && program.args[1] ? `unknown command: ${program.args[1]}` : ''))
 
 const isJson = () => program.opts<{ json?: boolean }>().json ?? false
 

@@ -21,7 +21,6 @@ export function addMemoryCommands(program: Command, context: MakeContext): void 
     command(usage, description, ...examples)
       .option('--project <folder>', 'another project than that of this folder')
       .hook('preAction', (running) => {
-        refuseEmpty(running)
         running.setOptionValue('cwd', resolve(running.opts<{ project?: string }>().project ?? '.'))
       })
   const typeOption = () => new Option('--type <type>', 'the kind of memory').choices(types)
@@ -194,9 +193,7 @@ gone on with by doing it again. Memories come with their rejections, and nothing
     'move <old-root> <new-root>',
     'let memories follow a project that was moved to where there are none yet',
     'mv ~/app ~/work/app && memoryd move ~/app ~/work/app',
-  )
-    .hook('preAction', refuseEmpty)
-    .action(run(async () => (await transfer()).move))
+  ).action(run(async () => (await transfer()).move))
   inProject('edit <file>', 'open a memory in your editor', 'EDITOR=nano memoryd edit user_role.md').action(
     run(async () => (await memories()).edit),
   )
@@ -205,11 +202,6 @@ gone on with by doing it again. Memories come with their rejections, and nothing
 /** Commander reports what is thrown while it parses arguments; this is thrown later. */
 function wrongUsage(message: string, hint: string): MemoryError {
   return new MemoryError('BAD_REQUEST', message, { hint })
-}
-
-/** Most likely a variable that is not set; it must not mean the current folder. */
-function refuseEmpty({ args }: Command): void {
-  if (args.some((arg) => arg.trim() === '')) throw wrongUsage('an argument is empty', 'leave it out, or fill it in')
 }
 
 function isNumber(text: string): boolean {

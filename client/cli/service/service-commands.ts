@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { MemoryError } from '../../../schema/errors.ts'
-import { type Context, confirm, inOneLine } from '../context.ts'
+import { type Context, confirm } from '../context.ts'
 import { endDaemon, refuseWrongConfiguration } from '../daemon.ts'
 import { findService, type Service } from './service.ts'
 
@@ -65,25 +65,22 @@ export async function uninstall(context: Context, { state }: { state?: boolean }
   const dreamt = existsSync(join(stateDir, 'dreams'))
   const question = `Also delete ${stateDir}, with the history that undo needs?`
   const deleteState = state ?? (existsSync(stateDir) && (await confirm(question)) === 'yes')
-  const foreign = deleteState ? removeState(stateDir) : []
-  const besides = foreign.length > 0 ? `, apart from what is not ours: ${foreign.map(inOneLine).join(', ')}` : ''
+  if (deleteState) removeState(stateDir)
+  const deleted = existsSync(stateDir) ? `all of ours in ${stateDir}; other files are there` : stateDir
   context.print.result({ service: hadService, hooks: files, failed, state: deleteState }, () => [
     hadService ? 'removed the service' : 'there was no service',
     ...(daemon ? [`stopped the daemon (pid ${daemon.pid})`] : []),
     ...files.map((file) => `took our hooks out of ${file}`),
     ...failed.map((why) => `hooks could not be taken out: ${why}`),
-    deleteState ? `deleted ${stateDir}${besides}` : `kept ${stateDir} (journal and backups); delete it with --state`,
+    deleteState ? `deleted ${deleted}` : `kept ${stateDir} (journal and backups); delete it with --state`,
     'left alone: your memories',
     ...(dreamt ? ['left alone: .consolidate-lock beside them, which keeps the time of the last dream'] : []),
     ...(existsSync(configFile) ? [`left alone: ${configFile}`] : []),
   ])
 }
 
-/** Returns what is not ours, and keeps the folder from going. */
-function removeState(folder: string): string[] {
-  if (!existsSync(folder)) return []
+function removeState(folder: string): void {
+  if (!existsSync(folder)) return
   for (const name of readdirSync(folder)) if (OURS.test(name)) rmSync(join(folder, name), { recursive: true })
-  const foreign = readdirSync(folder)
-  if (foreign.length === 0) rmdirSync(folder)
-  return foreign
+  if (readdirSync(folder).length === 0) rmdirSync(folder)
 }
