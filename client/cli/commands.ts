@@ -137,7 +137,7 @@ export function addJobCommands(program: Command, context: MakeContext): void {
 
 export function addHarnessCommands(program: Command, context: MakeContext): void {
   const command = declaring(program)
-  const harness = () => new Argument('<harness>', 'which one').choices(harnesses)
+  const harness = () => new Argument('<harness>', 'the program that runs the agent').choices(harnesses)
   const action =
     (ofHarness: 'connectHarness' | 'disconnectHarness', ofMcp: 'showMcp' | 'forgetMcp') =>
     async (name: (typeof harnesses)[number], options: ConnectOptions) => {
@@ -149,7 +149,7 @@ export function addHarnessCommands(program: Command, context: MakeContext): void
     }
   command(
     'connect',
-    'put hooks into the settings of a coding agent, so that it remembers',
+    'put hooks into the settings of a harness, the program that runs a coding agent, so that it remembers',
     'memoryd connect claude-code',
     'memoryd connect codex --dry-run',
     'memoryd connect gemini --project ~/work/shop',

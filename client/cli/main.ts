@@ -76,7 +76,7 @@ try {
   } else {
     const { code = 'INTERNAL', message = String(error), hint } = error as Partial<MemoryError>
     const text = isJson()
-      ? JSON.stringify({ error: { code, message, hint } })
+      ? JSON.stringify({ error: { code, message, hint: hint && typed(hint) } })
       : `memoryd: ${harmless(typed(explainError(error)), 'off')}`
     process.stderr.write(`${text}\n`)
     process.exitCode = exitCodeFor(error)

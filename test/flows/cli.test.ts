@@ -171,6 +171,7 @@ describe('the command', () => {
     const asked: [string[], number, string][] = [
       [[], 2, 'npx memoryd start '],
       [['notes', 'zz'], 1, 'no session zz is known\nnpx memoryd search names sessions'],
+      [['notes', 'zz', '--json'], 1, '"hint":"npx memoryd search names sessions"'],
       [['service'], 2, 'npx memoryd service install'],
       [['export', '--help'], 0, 'npx memoryd export | npx memoryd import --memories -'],
       [['mcp', '--help'], 0, 'npx memoryd connect mcp'],
