@@ -14,7 +14,12 @@ import { memoryDirOf, writeAsModel } from '../support/writer.ts'
 /** What is asked of each route that reads. A new one belongs here. */
 const questions: Partial<Record<RouteName, (client: StrictClient, cwd: string) => Promise<unknown>[]>> = {
   health: (client) => [client.health().then(({ pid: _pid, ...rest }) => rest)],
-  status: (client) => [client.status().then(({ pid: _pid, startedAt: _startedAt, roots: _roots, ...rest }) => rest)],
+  // What is due at each start may just be done.
+  status: (client) => [
+    client.status().then(({ pid: _pid, startedAt: _startedAt, roots: _roots, jobs: { failed, waiting }, ...rest }) => {
+      return { ...rest, jobs: { failed, waiting } }
+    }),
+  ],
   openapi: (client) => [client.openapi()],
   memoryIndex: (client, cwd) => [client.memoryIndex({ cwd })],
   memoryPrompt: (client, cwd) => [client.memoryPrompt({ cwd }), client.memoryPrompt({ cwd, sessionId: 's' })],
