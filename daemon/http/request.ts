@@ -8,6 +8,7 @@ import type { Handlers, Route, RouteGroup } from '../../schema/contract.ts'
 import { type HttpCode, httpStatus, isHttpCode, MemoryError, universalCodes } from '../../schema/errors.ts'
 import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
 import { JSON_LINES } from '../../schema/route-table.ts'
+import { isCorruption } from '../db/database.ts'
 import { diskProblem, isDiskError } from '../platform/disk.ts'
 import { pathHasSecret } from '../transcripts/ingest.ts'
 
@@ -127,6 +128,8 @@ export function toFailure(error: unknown, { declared, takes, ref }: Known) {
     return failure('DEGRADED', `cannot write: ${message}`, {
       hint: 'free some space or make the state folder writable; memoryd recovers by itself',
     })
+  if (isCorruption(error))
+    return failure('DEGRADED', `a database cannot be read: ${message}`, { hint: 'run: memoryd doctor' })
   const problem = diskProblem(error)
   if (problem) return failure('DEGRADED', `${problem.what}: ${message}`, problem)
   if (error instanceof RangeError && message.startsWith('Maximum call stack'))

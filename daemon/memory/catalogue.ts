@@ -117,8 +117,8 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
   }
 
   const look = (entry: Entry): void => {
-    entry.lookedMs = clock.elapsed()
     const files = findMemories(entry.dir).filter(({ file }) => !names.isKnown(file))
+    entry.lookedMs = clock.elapsed()
     const present = new Map(files.slice(0, MOST_MEMORIES).map((found) => [found.file, found]))
     for (const file of entry.memories.keys()) if (!present.has(file)) drop(entry, file)
     for (const [file, { stamp }] of present) if (entry.memories.get(file)?.stamp === stamp) present.delete(file)

@@ -13,6 +13,7 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  statSync,
   unlinkSync,
 } from 'node:fs'
 import { MemoryError } from '../../schema/errors.ts'
@@ -222,6 +223,9 @@ export function readMemoryFile(dir: string, file: string, options?: Options): Me
 }
 
 /** Memories may be on another disk than the daemon's own state: the error says which of them fails. */
+/** Throws where that cannot be told. */
+export const isThere = (dir: string) => statSync(dir, { throwIfNoEntry: false }) !== undefined
+
 export function explainDiskError(dir: string, cause: unknown): unknown {
   const problem = diskProblem(cause)
   if (!problem) return cause

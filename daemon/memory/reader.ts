@@ -1,5 +1,5 @@
 /** Answers about memories: the index, the list, one of them now or as it was. Changes nothing. */
-import { existsSync, lstatSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
@@ -9,7 +9,7 @@ import type { MayBeAt } from '../platform/safe-folder.ts'
 import type { Projects } from '../projects/projects.ts'
 import type { Catalogue } from './catalogue.ts'
 import { INDEX_FILE } from './file-names.ts'
-import { readMemoryFile } from './folder.ts'
+import { isThere, readMemoryFile } from './folder.ts'
 import { loadIndex, readIndexes } from './index-file.ts'
 import type { Journal } from './journal.ts'
 import type { ScannedMemory } from './scan.ts'
@@ -30,9 +30,7 @@ export function createReader(
       const { dir, off } = projects.find(cwd, caller)
       if (off !== undefined) return { ...indexAt(dir, ''), skipped: 'off' }
       const withTeam = settings.current().team.enabled
-      const { own, team } = existsSync(dir)
-        ? readIndexes(dir, { withTeam, mayBeAt: projects.isMemoryDir })
-        : { own: '' }
+      const { own, team } = isThere(dir) ? readIndexes(dir, { withTeam, mayBeAt: projects.isMemoryDir }) : { own: '' }
       return { ...indexAt(dir, own), ...(team && { team: indexAt(join(dir, 'team'), team) }) }
     },
     list: async (cwd: string, caller: Caller, { type, q }: ListFilter): Promise<MemoryList> => {
@@ -75,7 +73,7 @@ function indexAt(dir: string, text: string): Omit<MemoryIndex, 'team' | 'skipped
 type Found = { hash: string; text: string; modifiedMs: number }
 
 function now(dir: string, file: string, mayBeAt: MayBeAt): Found | undefined {
-  const present = existsSync(dir) ? readMemoryFile(dir, file, { mayBeAt }) : undefined
+  const present = isThere(dir) ? readMemoryFile(dir, file, { mayBeAt }) : undefined
   if (!present) return undefined
   const { mtimeMs = 0 } = lstatSync(join(dir, file), { throwIfNoEntry: false }) ?? {}
   return { hash: present.hash, text: present.text, modifiedMs: mtimeMs }

@@ -2,7 +2,6 @@
 import {
   closeSync,
   constants,
-  existsSync,
   fstatSync,
   lstatSync,
   openSync,
@@ -14,7 +13,7 @@ import {
 import { basename, dirname } from 'node:path'
 import { descend, enter, type Folder, hashOf, isCode, isSettled, readUpTo, stampOf } from '../platform/safe-folder.ts'
 import { INDEX_FILE, READ_CAP_SEGMENTS } from './file-names.ts'
-import { inDirectory } from './folder.ts'
+import { explainDiskError, inDirectory, isThere } from './folder.ts'
 import { oneLine } from './pointer.ts'
 import { parseTopic, splitFrontMatter, type TopicFields, topicFields } from './topic-file.ts'
 
@@ -58,18 +57,18 @@ export function scanMemories(dir: string, { limit = LIST_MEMORIES } = {}): Scan 
 
 export type FoundMemory = Pick<ScannedMemory, 'file' | 'stamp' | 'modifiedMs'>
 
-/** Newest first. What cannot be read is left out. */
+/** Newest first. What is closed to this user is left out. */
 export function findMemories(dir: string): FoundMemory[] {
   const files: FoundMemory[] = []
   const visitor: Visitor = {
     enters: (_folder, depth) => depth <= DEPTH_FOLDERS,
     file: (file, stat) => {
-      const stats = basename(file) === INDEX_FILE ? undefined : attempt(stat)
+      const stats = basename(file) === INDEX_FILE ? undefined : unlessClosed(stat)
       if (stats) files.push({ file, stamp: stampOf(stats), modifiedMs: modifiedMsOf(stats) })
     },
-    closedFolder: () => {},
+    closedFolder: throwUnlessClosed,
   }
-  attempt(() => inOpenRoot(dir, (top) => visitMemories(top, visitor)))
+  inOpenRoot(dir, (top) => visitMemories(top, visitor))
   return files.sort(newestFirst)
 }
 
@@ -77,7 +76,7 @@ export function newestFirst(a: FoundMemory, b: FoundMemory): number {
   return b.modifiedMs - a.modifiedMs || (a.file < b.file ? -1 : 1)
 }
 
-/** False where the directory cannot be opened. */
+/** False where there is no directory. */
 export function inOpenRoot(dir: string, act: (top: Folder) => void): boolean {
   let isOpen = false
   try {
@@ -86,14 +85,14 @@ export function inOpenRoot(dir: string, act: (top: Folder) => void): boolean {
       act(top)
     })
   } catch (error) {
-    if (isOpen) throw error
+    if (isOpen || !isCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP', 'REFUSED')) throw explainDiskError(dir, error)
   }
   return isOpen
 }
 
 export function readMemory(top: Folder, file: string, nowMs: number): ReadMemory | undefined {
   const path = file.split('/')
-  return attempt(() =>
+  return unlessClosed(() =>
     descend(top, path.slice(0, -1), enter, (folder, missing) =>
       missing.length > 0 ? undefined : readIn(folder, path.at(-1) ?? '', file, nowMs),
     ),
@@ -216,7 +215,7 @@ export function listMemories(dir: string) {
   try {
     inDirectory(dir, (top) => visitMemories(top, visitor))
   } catch (error) {
-    if (existsSync(dir)) throw error
+    if (isThere(dir)) throw error
   }
   return { files: files.sort(), folders: folders.sort(), closed: closed.sort() }
 }
@@ -237,10 +236,7 @@ export function markdownFiles(dir: string, nowMs: number): Map<string, Stamp> {
       const stats = found.size < MOST_FILES ? stat() : undefined
       if (stats) found.set(file, { value: stampOf(stats), settled: isSettled(stats, nowMs) })
     },
-    // Refused: it became a link just now.
-    closedFolder: (_folder, cause) => {
-      if (!isCode(cause, 'EACCES', 'REFUSED')) throw cause
-    },
+    closedFolder: throwUnlessClosed,
   }
   inDirectory(dir, (top) => visitMemories(top, visitor))
   return found
@@ -262,6 +258,19 @@ export function whereabouts(dir: string): 'here' | 'gone' | 'unknown' {
       if (!isCode(error, 'ENOENT', 'ENOTDIR') || isLink) return 'unknown'
     }
   }
+}
+
+/** Gone, become a link, or not for this user. Any other error says nothing about what lies there. */
+function unlessClosed<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    return throwUnlessClosed('', error)
+  }
+}
+
+function throwUnlessClosed(_folder: string, error: unknown): undefined {
+  if (!isCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO', 'EACCES', 'EPERM', 'REFUSED')) throw error
 }
 
 function attempt<T>(action: () => T): T | undefined {
