@@ -1,11 +1,8 @@
-/**
- * Extraction: after a turn, what is new in a session is searched for what will matter later, by a model or else by rules.
- * A kill at any point leaves either nothing or all of a slice saved.
- */
+/** Searches what is new in a session for memories, by a model or by rules. A kill leaves a slice saved whole or not. */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Agent, NotDone } from '../agent/agent.ts'
 import type { Core } from '../core.ts'
-import { type JobKind, LOST, type Outcome, skipped } from '../jobs/job.ts'
+import { type JobKind, LOST, type Outcome, type RunContext, skipped } from '../jobs/job.ts'
 import type { NewMemory } from '../memory/change-run.ts'
 import { isIndex } from '../memory/file-names.ts'
 import type { Memory } from '../memory/memory.ts'
@@ -19,8 +16,8 @@ import { createByModel } from './by-model.ts'
 import { dayOfPart, hasWrite, localStamp, slicesOf, timesOf, turnsOf, wordsIn } from './session-words.ts'
 
 type Input = SessionKey & { final?: true }
+type Page = { key: SessionKey; session: KnownSession; cwd: string; part: readonly MessageRow[]; context: RunContext }
 
-/** A part of a session that is searched and saved as a whole. */
 export type Slice = {
   key: SessionKey
   row: number
@@ -121,75 +118,81 @@ export function createExtraction(
     return { runId, counts: { saved: files.length, waiting, known, refused } }
   }
 
-  const run: JobKind['run'] = async ({ input, attempts }, { signal, ownsLease }) => {
+  const sliceOf = ({ key, session, cwd, part: page, context }: Page, part: readonly MessageRow[]): Slice => {
+    const { dir, root } = placeOf(cwd)
+    const facts = { key, row: session.row, cwd, root, dir, part, signal: context.signal }
+    return {
+      ...facts,
+      wroteItself: () => {
+        // A turn may be split over several slices, and all of it counts.
+        const here = new Set(part)
+        const whole = turnsOf(page).filter((messages) => messages.some((message) => here.has(message)))
+        return hasWrite(whole.flat(), dir, { cwd, home: places.home })
+      },
+      inTransaction: (files) => {
+        const before = progress.find(progressOf(key))
+        putProgress(key, part)
+        const told = files.filter((file) => !isIndex(file))
+        const withdraw = told.length > 0 ? notices.saved(key, told) : undefined
+        return () => {
+          if (before) progress.put(progressOf(key), before)
+          else progress.forget(progressOf(key))
+          withdraw?.()
+        }
+      },
+      mayWrite: () => context.ownsLease() && offBecause(session) === undefined,
+    }
+  }
+
+  /** Slice by slice: what one saved stays saved when the next fails. */
+  async function* keptOf(page: Page, attempts: number): AsyncGenerator<Kept> {
+    const waiting: (readonly MessageRow[])[] = isOnline() ? slicesOf(page.part) : [page.part]
+    for (let messages = waiting.shift(); messages; messages = waiting.shift()) {
+      await turn()
+      const slice = sliceOf(page, messages)
+      if (!slice.mayWrite()) return yield { notDone: LOST }
+      const tried = isOnline() ? await byModel(slice) : await byRules(slice)
+      const isGivenUp = tried !== 'untold' && 'notDone' in tried && isHopeless(tried.notDone, attempts)
+      const turns = turnsOf(messages)
+      if (isGivenUp && turns.length > 1) {
+        waiting.unshift(...turns)
+        continue
+      }
+      // A turn that the model does not take must not block the ones after it.
+      const kept: Kept = tried === 'untold' || isGivenUp ? { ...(await byRules(slice)), by: 'rules' } : tried
+      if ('skip' in kept) {
+        if (!slice.mayWrite()) return yield { notDone: LOST }
+        putProgress(page.key, messages)
+      }
+      yield kept
+    }
+  }
+
+  const run: JobKind['run'] = async ({ input, attempts }, context) => {
     const { final, ...key } = input as Input
-    // 1. What is new, up to the last turn that has ended.
     const { session, pages } = newIn(key)
     const ends: Kept[] = []
     for (const { part, more } of pages) {
       await turn()
       if (!session || part.length === 0) continue
+      // 1. Whether enough turns have ended.
       const turns = part.filter(({ startsTurn, by }) => startsTurn === 1 && by === 'person').length
       const isFew = ends.length === 0 && !more && turns < settings.current().extraction.everyTurns
       if (!final && isFew) return skipped('there are too few turns yet')
 
-      // 2. Whether anything of it may be saved.
+      // 2. Whether anything of them may be saved.
+      const { cwd } = session
       const off = offBecause(session)
-      if (off !== undefined || session.cwd === null) {
-        if (!ownsLease()) return LOST
+      if (off !== undefined || cwd === null) {
+        if (!context.ownsLease()) return LOST
         putProgress(key, part)
         ends.push({ skip: off ?? '' })
         continue
       }
 
-      // 3. Slice by slice: what one saved stays saved when the next fails.
-      const { cwd, row } = session
-      const { dir, root } = placeOf(cwd)
-      const shared = { key, row, cwd, root, dir, signal }
-      const sliceOf = (slice: readonly MessageRow[]): Slice => ({
-        ...shared,
-        part: slice,
-        wroteItself: () => {
-          // A turn may be split over several slices, and all of it counts.
-          const here = new Set(slice)
-          const whole = turnsOf(part).filter((messages) => messages.some((message) => here.has(message)))
-          return hasWrite(whole.flat(), dir, { cwd, home: places.home })
-        },
-        inTransaction: (files) => {
-          const before = progress.find(progressOf(key))
-          putProgress(key, slice)
-          const told = files.filter((file) => !isIndex(file))
-          const withdraw = told.length > 0 ? notices.saved(key, told) : undefined
-          return () => {
-            if (before) progress.put(progressOf(key), before)
-            else progress.forget(progressOf(key))
-            withdraw?.()
-          }
-        },
-        mayWrite: () => ownsLease() && offBecause(session) === undefined,
-      })
-      const waiting: (readonly MessageRow[])[] = isOnline() ? slicesOf(part) : [part]
-      for (let messages = waiting.shift(); messages; messages = waiting.shift()) {
-        await turn()
-        const slice = sliceOf(messages)
-        if (!slice.mayWrite()) return LOST
-        let kept = isOnline() ? await byModel(slice) : await byRules(slice)
-        const isGivenUp = kept !== 'untold' && 'notDone' in kept && isHopeless(kept.notDone, attempts)
-        const turns = turnsOf(messages)
-        if (isGivenUp && turns.length > 1) {
-          waiting.unshift(...turns)
-          continue
-        }
-        // A turn that the model does not take must not block the ones after it.
-        if (kept === 'untold' || isGivenUp) {
-          kept = await byRules(slice)
-          if (!('notDone' in kept)) kept = { ...kept, by: 'rules' }
-        }
+      // 3. What is found in them is saved.
+      for await (const kept of keptOf({ key, session, cwd, part, context }, attempts)) {
         if ('notDone' in kept) return kept.notDone
-        if ('skip' in kept) {
-          if (!slice.mayWrite()) return LOST
-          putProgress(key, messages)
-        }
         ends.push(kept)
       }
     }
@@ -220,7 +223,6 @@ export function createExtraction(
   return { job }
 }
 
-/** Whether asking the model again cannot help. */
 function isHopeless(notDone: NotDone, attempts: number): boolean {
   return notDone.of === 'part' && ('rejected' in notDone || attempts >= LAST_ATTEMPT)
 }

@@ -109,13 +109,8 @@ function* endedPages(load: (from: number) => MessageRow[]) {
     more = loaded.length === MOST_LOADED
     rows = [...rows, ...loaded]
     // Only with the next turn it is certain that the agent does not go on.
-    const sure = more
-      ? Math.max(
-          0,
-          rows.findLastIndex(({ startsTurn }) => startsTurn === 1),
-        )
-      : rows.length
-    const part = endedPart(rows.slice(0, sure))
+    const sure = more ? rows.findLastIndex(({ startsTurn }) => startsTurn === 1) : rows.length
+    const part = endedPart(rows.slice(0, Math.max(0, sure)))
     rows = rows.slice(part.length)
     yield { part, more }
   }
@@ -162,7 +157,6 @@ export function createNotices(db: Db, clock: Clock) {
     saved: (session: SessionKey, files: readonly string[]) =>
       add(session, 'saved', files, `saved: ${files.join(', ')}`),
     dreamed: (session: SessionKey, text: string) => add(session, 'dream', [], text),
-    /** Oldest first, of one harness or of all that know a session of that name. */
     list: (sessionId: string, { harness = null, after = 0 }: NoticePage): NoticeList => ({
       items: (list.all({ session: sessionId, harness, after, limit: PAGE }) as Row[]).map((row) => ({
         id: String(row.id),
