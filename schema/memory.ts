@@ -1,10 +1,8 @@
 import { z } from 'zod'
 import type { RouteGroup } from './contract.ts'
-import { Cwd, CwdQuery, Harness, Nothing, SessionId } from './values.ts'
+import { Cwd, CwdQuery, Harness, MemoryType, Nothing, SessionId } from './values.ts'
 
 export const MemoryFile = z.string().min(1).max(2048).describe('Within the memory directory, e.g. feedback_testing.md')
-export const MemoryType = z.enum(['user', 'feedback', 'project', 'reference'])
-export type MemoryType = z.infer<typeof MemoryType>
 export const Trust = z.enum(['user', 'assistant', 'tool', 'untrusted'])
 export type Trust = z.infer<typeof Trust>
 const Hash = z.string().regex(/^[0-9a-f]{64}$/)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { RouteGroup } from './contract.ts'
-import { MemoryType, Trust } from './memory.ts'
-import { Cwd, Harness, SessionId, SessionParams, SessionQuery } from './values.ts'
+import { Trust } from './memory.ts'
+import { Cwd, Harness, MemoryType, SessionId, SessionParams, SessionQuery } from './values.ts'
 
 export const RecallRequest = z.strictObject({
   cwd: Cwd,

@@ -27,6 +27,9 @@ export const Harness = z
 
 export const SessionId = z.string().min(1).max(4096).describe('As the harness names the session')
 
+export const MemoryType = z.enum(['user', 'feedback', 'project', 'reference'])
+export type MemoryType = z.infer<typeof MemoryType>
+
 export const Nothing = z.object({}).describe('Done')
 
 export const SessionParams = z.strictObject({ id: SessionId })

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { MemoryError } from '../../schema/errors.ts'
-import type { MemoryType } from '../../schema/memory.ts'
+import type { MemoryType } from '../../schema/values.ts'
 import { asked, asUser, type Context, confirm, harmless, inOneLine } from './context.ts'
 
 export type Where = { cwd: string }

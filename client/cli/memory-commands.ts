@@ -2,8 +2,8 @@
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { MemoryError } from '../../schema/errors.ts'
-import type { MemoryType } from '../../schema/memory.ts'
 import type { HarnessName } from '../../schema/session.ts'
+import type { MemoryType } from '../../schema/values.ts'
 import { declaring, type MakeContext, runner, wholeNumber } from './commands.ts'
 import type { Where } from './memories.ts'
 

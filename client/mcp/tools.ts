@@ -1,10 +1,9 @@
 /** The tools of the MCP server, each as one call of the client. Few and boring: a model reads every description. */
 import { z } from 'zod'
 import { MemoryError } from '../../schema/errors.ts'
-import { MemoryType } from '../../schema/memory.ts'
+import { MemoryType } from '../../schema/values.ts'
 import type { StrictClient } from '../client.ts'
 
-/** `self` is how the user calls memoryd. */
 type Call = { signal: AbortSignal; self: string }
 
 export type Tool = {
@@ -196,7 +195,6 @@ export function errorInWords(error: unknown, self: string): string {
   return advice === undefined ? `${code}: ${message}` : `${code}: ${message} (${advice})`
 }
 
-/** In place of hints that are meant for a user. */
 const remedies: Partial<Record<MemoryError['code'], string>> = {
   NOT_FOUND: 'memory_index lists the memories, search_transcripts names sessions',
   DEGRADED: 'a file cannot be read or written now; other memories still can, and memoryd recovers by itself',

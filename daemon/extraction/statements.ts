@@ -1,8 +1,5 @@
-/**
- * What a person states in a message that will still matter in later sessions, found by rules and without a model.
- * Precision first: what is asked, quoted, pasted, meant for now or said in jest yields nothing. Pure.
- */
-import type { MemoryType } from '../../schema/memory.ts'
+/** What a person states in a message that matters later, found by rules. Precision first: in doubt, nothing. Pure. */
+import type { MemoryType } from '../../schema/values.ts'
 import { absoluteDates, datePatterns, relativeDatesIn } from './dates/dates.ts'
 import { chinese } from './rules/chinese-cues.ts'
 import { ADDRESS, ADDRESS_MARK, type Cue, DATE_MARK, SYSTEM, SYSTEM_MARK, VETO } from './rules/cue.ts'

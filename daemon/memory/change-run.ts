@@ -1,7 +1,7 @@
 /** What an extraction changes in a directory, with a model or without, as one run that can be undone as one. */
 import { statSync } from 'node:fs'
 import type { Caller } from '../../schema/caller.ts'
-import type { MemoryType } from '../../schema/memory.ts'
+import type { MemoryType } from '../../schema/values.ts'
 import type { Core } from '../core.ts'
 import type { Projects } from '../projects/projects.ts'
 import { type Catalogue, freeFile } from './catalogue.ts'

@@ -3,7 +3,7 @@
  * taken as it is or refused; it is never repaired, for a repaired name is another file than the one that was meant.
  */
 import { createHash } from 'node:crypto'
-import type { MemoryType } from '../../schema/memory.ts'
+import type { MemoryType } from '../../schema/values.ts'
 import { shown } from '../platform/text.ts'
 import { oneLine, shorten } from './pointer.ts'
 

@@ -1,6 +1,7 @@
 /** The texts that tell a model about its memory, complete and ready for a system prompt. Pure: no date, nothing that varies. */
 import { GUIDELINES_CHARS } from '../../schema/caller.ts'
-import type { AgentScope, MemoryType } from '../../schema/memory.ts'
+import type { AgentScope } from '../../schema/memory.ts'
+import type { MemoryType } from '../../schema/values.ts'
 import { grouped } from '../platform/text.ts'
 import { INDEX_BYTES, INDEX_LINES } from './index-file.ts'
 import { oneLine } from './pointer.ts'

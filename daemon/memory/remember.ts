@@ -1,7 +1,8 @@
 /** Writes of persons and agents: put, forget, remember. With review required, a model's change waits for a person. */
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
-import type { Forgotten, MemoryType, Remembered, Written } from '../../schema/memory.ts'
+import type { Forgotten, Remembered, Written } from '../../schema/memory.ts'
+import type { MemoryType } from '../../schema/values.ts'
 import type { Core } from '../core.ts'
 import type { ProjectFinder } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'

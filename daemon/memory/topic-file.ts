@@ -1,6 +1,7 @@
 /** A topic file: one memory, typed front matter and a body. Reads leniently, prints strictly, changes only what is named. Pure. */
 import { isMap, isScalar, type Node, type Pair, parseDocument, type Scalar, type YAMLMap } from 'yaml'
-import { MemoryType, Trust } from '../../schema/memory.ts'
+import { Trust } from '../../schema/memory.ts'
+import { MemoryType } from '../../schema/values.ts'
 import { isPlainScalar, nestsTooDeep, parseFrontMatter } from '../platform/front-matter.ts'
 import { oneLine, shorten } from './pointer.ts'
 

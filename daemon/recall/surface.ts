@@ -1,6 +1,7 @@
 /** Memories as a session gets them: without credentials, cut, fenced as data, no more than it has room for. */
-import type { MemoryType, Trust } from '../../schema/memory.ts'
+import type { Trust } from '../../schema/memory.ts'
 import type { RecallAnswer } from '../../schema/recall.ts'
+import type { MemoryType } from '../../schema/values.ts'
 import type { KnownMemory } from '../memory/catalogue.ts'
 import { driftIn } from '../memory/drift.ts'
 import type { Memory } from '../memory/memory.ts'

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { type Statement, statementsIn } from '../../daemon/extraction/statements.ts'
 import { redact } from '../../daemon/secrets/redact.ts'
-import { MemoryType } from '../../schema/memory.ts'
+import { MemoryType } from '../../schema/values.ts'
 import type { DataBench } from './data-bench.ts'
 
 export const StatementItem = z.object({

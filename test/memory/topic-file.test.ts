@@ -13,7 +13,8 @@ import {
   yamlScalar,
 } from '../../daemon/memory/topic-file.ts'
 import { parseFrontMatter, readPlainYaml } from '../../daemon/platform/front-matter.ts'
-import { MemoryType, Trust } from '../../schema/memory.ts'
+import { Trust } from '../../schema/memory.ts'
+import { MemoryType } from '../../schema/values.ts'
 
 const plain = '---\nname: Testing\ndescription: no mocks\ntype: feedback\n---\n\nUse a real database.\n'
 const newer =

@@ -1,5 +1,5 @@
 /** The prompt that asks a model to extract memories from what is new in a session. Pure. */
-import type { MemoryType } from '../../../schema/memory.ts'
+import type { MemoryType } from '../../../schema/values.ts'
 
 type DirectiveParts = {
   memoryDir: string

@@ -1,5 +1,5 @@
 /** Cues make it more likely that a sentence states something durable; doubts make it less likely. */
-import type { MemoryType } from '../../../schema/memory.ts'
+import type { MemoryType } from '../../../schema/values.ts'
 
 type Rule = {
   name: string
