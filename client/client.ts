@@ -50,7 +50,6 @@ export function createClient(
   let lastError: MemoryError | undefined
   let reached = false
 
-  /** What `act` returns; a fault of the daemon becomes `undefined`, or is thrown to a strict caller. */
   async function attempt<T>(act: () => Promise<T>): Promise<T | undefined> {
     try {
       const answer = await act()
@@ -205,10 +204,7 @@ export type Autostart = { command: readonly [string, ...string[]] }
 
 const PAUSE_AFTER_FAILURE_MS = 30_000
 
-/**
- * Returns a function that starts a daemon, and tells whether it should answer now. At most one attempt at a time, and none
- * soon after one that failed.
- */
+/** Starts a daemon and tells whether it should answer now: one attempt at a time, and none soon after a failed one. */
 export function createStarter({ command: [program, ...args] }: Autostart) {
   let attempt: Promise<boolean> | undefined
   let notBefore = 0

@@ -158,7 +158,6 @@ async function withoutLongResults(
   return { messages: stored.length > 0 ? result : messages, stored }
 }
 
-/** A result of text that the daemon can keep; a broken list is reported by a later step. */
 function givenOf(block: Block, tools: ReadonlyMap<unknown, string>): GivenResult | undefined {
   const { type, tool_use_id: id, content } = block
   if (type !== 'tool_result' || typeof id !== 'string' || id === '' || id.length > ID_CHARS) return undefined

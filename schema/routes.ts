@@ -1,7 +1,4 @@
-/**
- * Every route with its validators: types, the client's methods and the OpenAPI document follow from this. The daemon itself
- * loads a noun's file with the first request of one of its routes: all of them would slow every start.
- */
+/** Every route with its validators. The daemon loads a noun's file with its first request: all would slow its start. */
 import { contextRoutes } from './context.ts'
 import type { RouteSchemas } from './contract.ts'
 import { eventRoutes } from './event.ts'

@@ -8,13 +8,11 @@ import type { ConnectOptions } from './connect/connect.ts'
 import type { Context } from './context.ts'
 import type { PauseOptions } from './daemon.ts'
 
-/** Made when a command runs; `env` overrides variables of the user. */
 export type MakeContext = (env?: NodeJS.ProcessEnv) => Context
 
 const harnesses = ['claude-code', 'codex', 'gemini', 'pi', 'mcp'] as const
 const jobStates: readonly JobState[] = ['queued', 'running', 'waiting', 'done', 'failed', 'killed']
 
-/** Adds a command with its description and, in its help, examples. */
 export const declaring =
   (parent: Command) =>
   (usage: string, description: string, ...examples: string[]): Command => {
@@ -241,10 +239,7 @@ export function addMachineCommands(program: Command, context: MakeContext): void
     'demo',
     'a tour of a few seconds in a temporary home: nothing of yours is touched, nothing is left behind',
     'memoryd demo',
-  ).action(async () =>
-    // A broken set-up of the user does not matter here.
-    (await import('./demo/demo.ts')).demo(context({ HOME: tmpdir(), MEMORYD_SOCKET: undefined })),
-  )
+  ).action(async () => (await import('./demo/demo.ts')).demo(context({ HOME: tmpdir(), MEMORYD_SOCKET: undefined })))
   command(
     'uninstall',
     'remove service, hooks and, if you agree, state; memories stay',

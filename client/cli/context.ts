@@ -21,7 +21,6 @@ type Form = { json: boolean; colour: 'on' | 'off' }
 
 export function createPrint(write: (text: string) => void, { json, colour }: Form) {
   return {
-    /** With `--json` the data, otherwise the lines for people. */
     result: (data: unknown, lines: () => string[]): void => {
       const text = () => lines().map((line) => harmless(line, colour))
       write(`${json ? JSON.stringify(data) : text().join('\n')}\n`)
@@ -52,12 +51,10 @@ export function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`
 }
 
-/** The count that the user asked for, as a query takes it: 1 to 999. */
 export function asked(number: number): string {
   return String(Math.min(Math.max(number, 1), 999))
 }
 
-/** Calls the daemon as `user`, strictly, for the length of one command. */
 export async function asUser<T>({ connect, places }: Context, act: (client: StrictClient) => Promise<T>): Promise<T> {
   const client = connect({ socket: places.socketPath, strict: true, actor: 'user', deadlineMs: 30_000 })
   try {

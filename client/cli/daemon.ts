@@ -96,7 +96,6 @@ async function untilItAnswers<T = never>(
   throw new MemoryError('UNREACHABLE', 'the daemon does not answer', { hint: `run: ${context.self} doctor` })
 }
 
-/** Ends the daemon and waits until it is gone; tells whether there was one. */
 export async function endDaemon(context: Context): Promise<Holder | Health | undefined> {
   const running = (await health(context)) ?? (await livingHolder(context))
   if (!running || !askToEnd(running.pid)) return undefined

@@ -16,10 +16,7 @@ export function readTemplate(name: string): string {
   return readFileSync(join(root, name), 'utf8')
 }
 
-/**
- * What the user types to run this program: `memoryd` where the PATH leads to it, `npx memoryd` where npx finds it from this
- * folder or fetched it, otherwise the path.
- */
+/** `memoryd` where the PATH leads to it, `npx memoryd` where npx finds it from here or fetched it, else the path. */
 export function ownCommandName(env: Environment): string {
   const cwd = process.cwd()
   const target = realPath(cliMain)

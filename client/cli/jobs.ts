@@ -25,7 +25,6 @@ const actOnJob = (act: 'job' | 'killJob' | 'retryJob') => async (context: Contex
       ['of', key],
       ['attempts', String(attempts)],
       ['up to', watermark],
-      // `startedAt` is shown as `started at`.
       ...rest.map(([name, value]): [string, string] => [
         name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`),
         String(value),
@@ -39,7 +38,6 @@ export const showJob = actOnJob('job')
 export const killJob = actOnJob('killJob')
 export const retryJob = actOnJob('retryJob')
 
-/** Unfinished jobs, then every change, until the daemon ends or the user interrupts. */
 export async function watchJobs(context: Context): Promise<void> {
   await asUser(context, async (client) => {
     for await (const event of client.events()) {

@@ -10,7 +10,6 @@ import { addMemoryCommands } from './memory-commands.ts'
 
 const self = ownCommandName(process.env)
 
-/** Advice with the name that works here in place of `memoryd`. */
 function typed(advice: string): string {
   const commands = program.commands.map((command) => command.name()).join('|')
   return advice.replace(new RegExp(`(?<!npx )\\bmemoryd (?=(?:${commands})\\b)`, 'g'), `${self} `)

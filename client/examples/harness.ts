@@ -67,7 +67,6 @@ export function createHarness({ api, memory, sessionId, tools, cwd, onFit }: Har
   }
 
   return {
-    /** One turn: asks, runs the tools that are asked for, and asks again until there is an answer. */
     say: async (text: string): Promise<string> => {
       messages = [...messages, { role: 'user', content: text }]
       for (;;) {

@@ -60,7 +60,6 @@ export function passOn({ harness, socket, env, input, deadlineMs = DEADLINE_MS }
   })
 }
 
-/** Undefined where it is too late, or more than the daemon takes. */
 async function whole(input: AsyncIterable<Uint8Array>, over: AbortSignal): Promise<Buffer | undefined> {
   const chunks: Uint8Array[] = []
   let bytes = 0

@@ -1,7 +1,4 @@
-/**
- * Runs of models over what was said in a session: the prefix that all jobs of a session share, and the runs that go on from
- * it. A prefix is the harness's own request where it handed one over, else the daemon's rendering of the session.
- */
+/** Runs of models over a session: from the harness's own request where it handed one over, else from our rendering. */
 
 import { MemoryError } from '../../schema/errors.ts'
 import type { Core } from '../core.ts'
@@ -258,7 +255,6 @@ export type Task = {
   atTurnLimit: 'apply' | 'fail'
   /** `changed`: one answer whose changes were all accepted is enough; to be told so costs another call. */
   until?: 'done' | 'changed'
-  /** Files that the directive itself has shown. */
   shown?: readonly { file: string; hash: string }[]
   /** Why the change would be refused when it is applied. */
   check?: (draft: Draft) => Promise<string | undefined>

@@ -1,7 +1,4 @@
-/**
- * Finds lines in files by a regular expression that a model wrote. The system's grep does it, in a process of its own: an
- * expression that never ends is killed there. It is given texts and no path, so that no expression reaches anything else.
- */
+/** Searches with the system's grep, in a process that can be killed. It gets no path: a model wrote the pattern. */
 import { spawn } from 'node:child_process'
 import type { Clock } from '../platform/clock.ts'
 import { compileGlob } from '../platform/glob.ts'
@@ -36,7 +33,6 @@ type At = { clock: Clock; signal: AbortSignal; searchPath: string; limitMs?: num
 const LIMIT_MS = 5_000
 const CAP_MATCHES = 5_000
 const CAP_OUTPUT_BYTES = 8_000_000
-/** What is written at once: other work runs between two of them. */
 const SLICE_CHARS = 500_000
 /** Repetitions multiply into memory: `(a{1,900}){1,900}` alone would take gigabytes. */
 const CAP_REPEATS = 2_000
@@ -130,7 +126,6 @@ function sliceOf(text: string, at: number): string {
   return text.slice(at, /[\ud800-\udbff]/.test(text[end - 1] ?? '') ? end + 1 : end)
 }
 
-/** Lines of the output come in the order of the texts. */
 function matchesIn(output: string, starts: readonly Start[]): Match[] {
   let at = 0
   return output.split('\n').flatMap((each) => {
@@ -158,7 +153,6 @@ export type ToolContext = {
   searchPath: string
 }
 
-/** All texts of one search together, and how much one file may have. */
 const CAP_SEARCHED_BYTES = 64_000_000
 const CAP_FILE_BYTES = 32_000_000
 const CAP_FILES = 20_000

@@ -1,7 +1,4 @@
-/**
- * One conversation with a model: ask, run the tools it asks for, ask again, until it is done or a limit is reached. What
- * comes back is hostile: it can end the conversation, never bend it. Applies nothing.
- */
+/** A conversation with a model. Answers are hostile: they can end the conversation, never bend it. Applies nothing. */
 import type { Block, Message, ModelFailure, ModelRequest, Provider, ToolUseBlock, Usage } from '../models/wire.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isDeeperThan } from '../platform/json.ts'

@@ -1,7 +1,4 @@
-/**
- * Decides what of that which a model asks for may happen, at the moment it asks: the tool list is the same for every task.
- * What it allows, it has taken apart and located; nothing that a model wrote is looked at as text again.
- */
+/** Decides at each call what a model may do. What is allowed is located here: its text is never interpreted again. */
 import { realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { isDeeperThan } from '../platform/json.ts'

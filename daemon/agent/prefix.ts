@@ -1,7 +1,4 @@
-/**
- * The part of a request that jobs share, and where in it a server is asked to cache: behind what is the same for all,
- * where the last job of the session ended, and where this one ends. The task comes after that. Pure.
- */
+/** The part of a request that jobs share, and where in it a server is asked to cache. The task comes after it. Pure. */
 import { hash } from 'node:crypto'
 import type { CacheControl, Message, ModelRequest, SystemBlock, TextBlock, Usage } from '../models/wire.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -14,22 +11,16 @@ export type Part = { name: string; hash: string }
 
 export type Prefix = {
   kind: 'rendered' | 'harness'
-  /** The session: its jobs share what a server keeps. */
   key: string
   model: string
   parts: readonly Part[]
-  /** How long a server has what was marked, counted from its last use. */
   keptMs: number
-  /** `tail`: the conversation is cached as it goes on. */
   marks: 'tail' | 'none'
   /** `since`: how many parts the last job of this session had sent. `maxTokens`: what the task may be answered with. */
   request(task: string, since: number, maxTokens: number): Pick<ModelRequest, 'system' | 'tools' | 'messages' | 'raw'>
 }
 
-/**
- * How long a server is asked to keep what jobs share. An hour costs twice as much to write as five minutes, but people read
- * and think between two turns, and a prefix that has to be written again costs as much as twenty that are kept.
- */
+/** An hour costs twice as much to write as five minutes, but a prefix written again costs as much as twenty kept. */
 export type Keep = '1h' | '5m' | 'nothing'
 
 const KEPT_MS = { '1h': 3_600_000, '5m': 300_000, nothing: 0 }
@@ -67,7 +58,6 @@ function marked(keep: Keep): { cacheControl?: CacheControl } {
   return keep === 'nothing' ? {} : { cacheControl: keep }
 }
 
-/** A harness's own request, to which only the task is added. */
 export function harnessPrefix(key: string, params: Readonly<Record<string, unknown>>): Prefix {
   const { messages, model, max_tokens: _, ...others } = params
   const list = Array.isArray(messages) ? messages : []
@@ -124,10 +114,7 @@ What you must know:
 - What you write is checked, and applied only when you are done. Name the ids of the messages it rests on.
 - Credentials were taken out of what you see. Never write one down.`
 
-/**
- * What a harness hands over with the end of a turn: its own request, from which jobs may go on. Kept in memory for as long
- * as a server's cache may hold it, never written anywhere, used only against the endpoint and with the key of the harness.
- */
+/** A harness's own request, kept in memory only, used only with the endpoint and the key of the harness. */
 export type HarnessRequest = {
   params: Readonly<Record<string, unknown>>
   endpoint: string
@@ -155,7 +142,6 @@ export function createHarnessRequests(clock: Clock) {
     while (kept.size > CAP_SESSIONS || total() > CAP_CHARS) kept.delete(kept.keys().next().value as string)
   }
   return {
-    /** Returns why it is not kept. */
     keep: (session: string, request: HarnessRequest): string | undefined => {
       kept.delete(session)
       const skip = unusable(request.params)
@@ -178,7 +164,6 @@ export function createHarnessRequests(clock: Clock) {
   }
 }
 
-/** Why no task can be added to the conversation, if so. */
 function unusable(params: HarnessRequest['params']): string | undefined {
   const { model, messages } = params
   if (isDeeperThan(params, CAP_LEVELS)) return 'it is nested too deeply'
@@ -228,10 +213,7 @@ function sameEndpoint(url: string): string {
   return URL.canParse(url) ? new URL(url).href.replace(/\/+$/, '') : url
 }
 
-/**
- * `since`: how many parts the last job of this prefix had sent. `because`: why less may be read than `tokens`. `changed`: the
- * first part that is not what it was.
- */
+/** `since`: how many parts the last job sent. `because`: why less may be read. `changed`: the first part that differs. */
 export type Expectation = { since: number; tokens: number; because: string | undefined; changed: string | undefined }
 
 export type CacheVerdict =
@@ -239,7 +221,6 @@ export type CacheVerdict =
   | { cache: 'expected-break'; because: string }
   | { cache: 'break'; expectedTokens: number; readTokens: number; changed: string | undefined }
 
-/** `because`: why its next request is expected to differ. */
 type Sent = Pick<Prefix, 'key' | 'parts' | 'keptMs'> & {
   tokens: number
   atMs: number

@@ -1,8 +1,4 @@
-/**
- * Renders a session for models: every time the same bytes, and what is new only at the end, so that a server reads from
- * its cache what an earlier job wrote there. Once it has become too long it begins further on, with the notes of the
- * session in place of what was left out.
- */
+/** Renders a session for models: always the same bytes, new ones at the end, until notes replace a long beginning. */
 
 import { hash } from 'node:crypto'
 import type { Core } from '../core.ts'
@@ -25,7 +21,6 @@ export type SessionMessage = {
   startsTurn?: true
 }
 
-/** `name`: what the model calls the message. */
 export type RenderedMessage = { id: string; name: string; text: string; hash: string }
 
 /** `head`: what stands before the first message. */
@@ -81,22 +76,17 @@ export function createRendering({ db, clock }: Core) {
   }
 
   return {
-    /** The first message that is still told. */
     anchorOf: (key: SessionKey): string | undefined => {
       const found = table.find(key)
       return found && table.frozen(key, []).find(({ number }) => number >= found.anchor)?.message
     },
-    /**
-     * `broken`: why the bytes do not go on where the last ones ended. In turn: two jobs of one session at once would give
-     * one number to two messages.
-     */
+    /** In turn: two jobs at once would give one number to two messages. `broken`: why the bytes do not go on. */
     render: (rendering: Rendering) => inTurn(sessionName(rendering.key), () => render(rendering)),
   }
 }
 
 type Found = { message: SessionMessage; number: number; rendered: RenderedMessage }
 
-/** The first message to keep: the start of a turn, if one fits into KEEP_TOKENS. */
 function anchorAfter(found: readonly Found[]): number | undefined {
   const sizes = found.map(({ rendered }) => tokensIn(rendered.text))
   if (sizes.reduce((sum, size) => sum + size, 0) <= MOVE_TOKENS) return undefined
@@ -116,7 +106,6 @@ function headOf(notes: string, isMoved: boolean): string {
   return `${before}<transcript>\n`
 }
 
-/** `cuts`: what is left out of the message, as JSON. */
 type FrozenMessage = { number: number; message: string; cuts: string }
 
 /** `anchor`: the number of the first message that is told. `next`: no number is ever given twice. */
@@ -154,7 +143,6 @@ export function createRenderingTable(db: Db) {
   })
   return {
     find,
-    /** Those of the named messages that are known, and all from the anchor on. */
     frozen: (key: SessionKey, messages: readonly string[]): FrozenMessage[] => {
       const found = find(key)
       return found ? (known.all({ ...found, messages: JSON.stringify(messages) }) as FrozenMessage[]) : []
@@ -229,12 +217,10 @@ function attribute(text: string): string {
   return text.replace(/[^\w.:-]/g, '_').slice(0, 100)
 }
 
-/** In characters; `says` stands in its place. */
 type Cut = { from: number; to: number; says: string }
 /** By the number of the part: the text, then each call, then each result. Parts without a cut are left out. */
 type Cuts = Record<number, Cut[]>
 
-/** How much of the head and the tail of each stays. */
 const KEPT = {
   text: { chars: 24_000, head: 20_000, tail: 3_000 },
   call: { chars: 1_600, head: 1_000, tail: 300 },

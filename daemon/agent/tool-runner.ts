@@ -87,7 +87,6 @@ export function createToolRunner({ clock, env, log }: Core, task: Task, places: 
 
   return {
     run,
-    /** A call that is not even looked at. Counted like any other that is denied. */
     deny,
     delivered: (): void => {
       turnChars = 0

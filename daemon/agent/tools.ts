@@ -1,8 +1,4 @@
-/**
- * The tools a model is told of, and how they answer: capped and without credentials. One list for every job, in the same
- * bytes: tools are part of what a server caches by. Names and inputs are those that harnesses use, because a run that goes
- * on from a harness's own request knows only those.
- */
+/** The tools of every job, in the same bytes, as harnesses name them: tools are part of what a server caches by. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { z } from 'zod'
 import type { ToolSpec } from '../models/wire.ts'
@@ -184,7 +180,6 @@ export async function cleanText(text: string): Promise<string> {
   return (await redact(withoutPrivate(text))).text
 }
 
-/** `line` counts from 1. */
 export type Match = { path: string; line: number; text: string }
 export type Matches = { matches: Match[]; cut: boolean }
 
@@ -195,10 +190,7 @@ const AROUND_CHARS = 50_000
 const CAP_CLEANED_CHARS = 16_000_000
 const LEFT_OUT = '[left out: part of a credential]'
 
-/**
- * Texts of files without their credentials. The whole of a file is cleaned before any part of it is told, since half of a
- * credential is not recognised as one; of a file too long for that, a wide part around each line.
- */
+/** A file is cleaned whole before a part is told: half a credential is not recognised. Of long files, wide parts. */
 export function createCleanTexts() {
   let last: { text: string; clean: string } | undefined
   const whole = async (text: string) => {

@@ -1,7 +1,4 @@
-/**
- * The files as one run sees them: those on disk within reach, with its own changes over them. Nothing reaches the disk from
- * here, so nothing has to be taken back when the run fails.
- */
+/** The files as one run sees them: those on disk within reach, with its own changes over them. Writes nothing. */
 import { closeSync, fstatSync, lstatSync, opendirSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import type { Evidence } from '../memory/journal.ts'
@@ -145,10 +142,7 @@ function addSight(sights: Map<string, Sight>, file: string, sight: Sight): void 
 type Entry = { name: string; kind: 'file' | 'folder' | 'other' }
 export type Facts = { kind: Entry['kind']; bytes: number; modifiedMs: number }
 
-/**
- * What is on disk at a place that was found to be inside. The way there is walked again from the root on, so that a folder
- * that was swapped for a link meanwhile shows nothing from elsewhere. `reach` is for tests of the other way.
- */
+/** Walks from the root on again: a folder swapped for a link meanwhile shows nothing. `reach` is for tests. */
 export function createDisk(reach?: Reach) {
   const inFolder = <T>(place: Place, names: readonly string[], act: (folder: Folder) => T): T | Refused => {
     let isThere = false
@@ -205,7 +199,6 @@ export function createDisk(reach?: Reach) {
   return { readFile, list, facts }
 }
 
-/** The folders from the root on, and the name in the last of them; none for the root itself. */
 function wayTo({ root, path }: Place): { folders: string[]; name: string | undefined } {
   const names = path === root ? [] : relative(root, path).split(sep)
   return { folders: names.slice(0, -1), name: names.at(-1) }

@@ -109,8 +109,7 @@ export function createCompaction(core: Core, counter: Counter, guards: Compactio
         tokensAfter: counter.messages(result),
       }
     } catch (error) {
-      // A caller that hung up, a message that is not there, nothing to compact, or a daemon that stops: none of them is a
-      // sign that the next attempt fails too.
+      // None of these is a sign that the next attempt fails too.
       const isHarmless =
         error instanceof MemoryError && (error.code !== 'CONFLICT' || HARMLESS.includes(error.reason ?? ''))
       if (!preview && !signal.aborted && !isHarmless) guards.failed(key)
@@ -212,7 +211,6 @@ function assemble({ before, between, after }: Parts, strategy: Strategy, summary
   return merged([...before, { ...(isNamed && { id: summaryId(between) }), role: 'user', content }, ...after])
 }
 
-/** The same conversation gives the same name. */
 function summaryId(between: readonly Message[]): string {
   return `compacted-${between.at(-1)?.id ?? between.length}`
 }

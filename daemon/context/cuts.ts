@@ -62,7 +62,6 @@ export function splitAt(messages: readonly Message[], at: number): Parts {
   return { before: [], between: messages.slice(0, at), after: messages.slice(at) }
 }
 
-/** Where the question begins that is not answered yet. */
 export function openPrompt(messages: readonly Message[]): number {
   const last = messages.findLastIndex(({ role }) => role === 'assistant')
   let at = messages.length

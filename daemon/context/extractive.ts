@@ -101,10 +101,7 @@ function lastWords(messages: readonly Message[]): string[] {
 }
 
 type FactKind = 'request' | 'file' | 'failed' | 'todo'
-/**
- * What must survive a compaction whatever a model makes of it: what persons asked for, the files that were changed, the
- * commands that failed, and what is still to do. `at`: where it stands in the conversation.
- */
+/** What must survive a compaction whatever a model makes of it. `at`: where it stands in the conversation. */
 type Fact = { kind: FactKind; text: string; at: number }
 
 const EDITS = ['Edit', 'Write', 'MultiEdit', 'NotebookEdit', 'edit', 'write', 'apply_patch', 'replace', 'write_file']
@@ -133,7 +130,6 @@ export function factsOf(messages: readonly Message[], open: readonly string[] = 
   return once([...facts, ...named])
 }
 
-/** Of a fact that occurs several times the last counts. */
 function once(facts: readonly Fact[]): Fact[] {
   const last = new Map<string, Fact>()
   for (const fact of facts) {
@@ -223,10 +219,7 @@ export function clip(text: string, chars: number): string {
   return headOf(normal(headOf(text, 4 * chars + 100)), chars)
 }
 
-/**
- * What a summary misses, newest first and as much of each as there is room for: a little of everything before all of
- * something. The files and the to-dos are short and cannot be guessed, so they come before the words.
- */
+/** Newest first, a little of each before all of something. Files and to-dos come first: they cannot be guessed. */
 export function supplement(facts: readonly Fact[]): { text: string; named: number } {
   if (facts.length === 0) return { text: '', named: 0 }
   const fits = (text: string) => Buffer.byteLength(text) <= CAP_TOKENS * BYTES_PER_TOKEN

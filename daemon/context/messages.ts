@@ -1,7 +1,4 @@
-/**
- * Messages in the form of the Messages API. Makes of whatever a harness keeps a list that the API takes: drops what is only
- * shown, pairs every call with its result, merges neighbours of one role. Keeps the order and the bytes of what stays.
- */
+/** Makes of whatever a harness keeps a list that the Messages API takes. What stays keeps its order and bytes. */
 
 export type Block = { type: string } & Record<string, unknown>
 
@@ -60,7 +57,6 @@ export function textsOf({ content }: Message): string[] {
   return blocksOf(content).flatMap((block) => (isText(block) ? [block.text] : []))
 }
 
-/** Every call of a tool, by its id. */
 export function toolUsesOf(messages: readonly Message[]): Map<string, ToolUse> {
   const calls = blocksIn(messages).filter(({ type }) => type === 'tool_use')
   const uses = calls.map(({ id, name, input }) => ({ id: String(id), name: String(name), input: recordOf(input) }))
@@ -71,9 +67,7 @@ export function recordOf(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
 }
 
-/** What stands for the result of a call that never got one. */
 export const NO_RESULT = '[No result: the call was interrupted]'
-/** What stands before an answer whose question is gone. */
 export const NO_BEGINNING = '[The beginning of this conversation is not there any more]'
 
 const roles: readonly string[] = ['user', 'assistant', 'system']
@@ -106,7 +100,6 @@ export function flatten(given: readonly unknown[]): Message[] {
   return merged(beginning(paired(withoutHalves(known))))
 }
 
-/** One entry as it may be sent; nothing of one that is only shown, or says nothing. */
 function messageOf(entry: unknown): Message | undefined {
   const outer = recordOf(entry)
   if (outer.type === 'progress' || shownOnly.some((flag) => outer[flag] === true)) return undefined
@@ -173,7 +166,6 @@ function resultOf(block: Block): Block | undefined {
   return { ...block, content: blocks }
 }
 
-/** Without the blocks that do not stay; a message of nothing else goes, too. */
 function withBlocks(messages: readonly Message[], stays: (block: Block) => boolean): Message[] {
   return messages.flatMap((message) => {
     if (typeof message.content === 'string') return [message]
@@ -183,10 +175,7 @@ function withBlocks(messages: readonly Message[], stays: (block: Block) => boole
   })
 }
 
-/**
- * A result of a server's own tool goes where its call is missing, and a call where its result is missing, but for those that
- * go on: of the last answer, and those whose program has called a tool of ours.
- */
+/** Halves of a server's own calls go, but not calls that go on: in the last answer, or waiting for a tool of ours. */
 function withoutHalves(messages: readonly Message[]): Message[] {
   const last = messages.findLastIndex(({ role }) => role === 'user')
   const called = new Set<string>()

@@ -1,7 +1,4 @@
-/**
- * Clears old results of tools, with no model: what a file said an hour ago is on the disk, and what a command printed was
- * read. Never touches words, thoughts, or results of tools it does not know.
- */
+/** Clears old results of tools, with no model. Never touches words, thoughts, or results of tools it does not know. */
 import { padded } from '../platform/text.ts'
 import { type Block, blocksOf, isText, type Message, resultIdOf, toolUsesOf } from './messages.ts'
 import { standsForConversation } from './summary.ts'
@@ -17,7 +14,6 @@ const KEEP_BY_SIZE = 3
 const CLEARABLE_TOKENS = 40_000
 const FREED_TOKENS = 20_000
 
-/** `at`: where the message stands. */
 type Result = { toolUseId: string; tool: string; at: number; block: Block; tokens: number }
 
 /** `memories`: whether any that were shown went with them. */
@@ -147,10 +143,7 @@ function but(messages: readonly Message[]): { exclude_tools?: string[] } {
   return kept.length > 0 ? { exclude_tools: kept } : {}
 }
 
-/**
- * Follows the conversation from its beginning, so that the same list always gives the same plan, and a plan once made
- * stays while more is said: only then is the beginning that a server has in its cache the same.
- */
+/** Follows the conversation from its beginning: a plan once made must stay, or the server's cache is of no use. */
 export function planCached(counter: Counter, messages: readonly Message[]) {
   const cleared: string[] = []
   let registered: string[] = []

@@ -1,7 +1,4 @@
-/**
- * What can stand for a conversation: the notes of its session, or a summary by a model. Asks the model again when nothing
- * usable comes back, and tells it less when it was too much.
- */
+/** What can stand for a conversation: its notes, or a summary by a model, which is told less when it was too much. */
 
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Agent } from '../agent/agent.ts'
@@ -23,10 +20,7 @@ import { messagesOfTranscript, toldOf, toldTokens } from './transcript.ts'
 
 export type Conversation = { key: SessionKey; cwd: string; source: 'given' | 'transcript' }
 
-/**
- * `runningSinceMs`: since when an update of them runs, by the wall clock. `before`: what stands before their last message
- * in the transcript, newest first: that may be a record which no harness sends.
- */
+/** `runningSinceMs`: of an update, by the wall clock. `before`: what stands before their last message, newest first. */
 export type Notes = {
   text: string
   lastMessageId: string
@@ -169,7 +163,6 @@ export async function currentNotes(look: () => Notes | undefined, clock: Clock, 
   }
 }
 
-/** Nothing where none of the last messages that they know of is among these. */
 export function partsFromNotes(counter: Counter, messages: readonly Message[], notes: Notes): Parts | undefined {
   const last = lastKnown(messages, notes)
   if (last < 0) return undefined
@@ -184,7 +177,6 @@ function lastKnown(messages: readonly Message[], { lastMessageId, before }: Note
   return places.get(known) ?? -1
 }
 
-/** `none`: there is no model to ask just now. */
 type Summarised =
   | { summary: string }
   | { failed: 'none' | 'stopped' | 'too-long' | 'unusable' | 'other'; message: string }
@@ -237,10 +229,7 @@ function roundsOf(messages: readonly Message[]): Message[][] {
   return rounds
 }
 
-/**
- * What is too much goes from the beginning, counted as it is told and with a little more for safety; where the server does
- * not say how much, a fifth. Nothing when it would leave nothing.
- */
+/** Drops the beginning: what the server says is too much and a little more, else a fifth. Undefined if none stays. */
 function withoutOldest(messages: readonly Message[], gapTokens: number | undefined): Message[] | undefined {
   const rounds = roundsOf(messages)
   if (rounds.length < 2) return undefined

@@ -29,17 +29,13 @@ export function lastSummary(messages: readonly Message[]): number {
   return messages.findLastIndex((message) => message.role === 'user' && textsOf(message).some(isSummary))
 }
 
-/**
- * Where what no summary stands for begins: with the newest one that stands for all before it, since something may be said
- * beside it in the same message. What stands before one of a later part was never summed up.
- */
+/** From the newest summary of everything before it on: something may be said beside it in the same message. */
 export function notSummedUpFrom(messages: readonly Message[]): number {
   const standsForAll = (text: string) => isSummary(text) && text.trimStart().startsWith(`<${TAG}>\n${BEGINS}`)
   const at = messages.findLastIndex((message) => message.role === 'user' && textsOf(message).some(standsForAll))
   return Math.max(0, at)
 }
 
-/** The words of a summary, without what stands around them. */
 export function summaryWords(text: string): string {
   const lines = text
     .replace(/<\/?memoryd-context>/g, '')
@@ -84,10 +80,7 @@ const ATTACHED = [
 ]
 const OPENING = new RegExp(`<(${ATTACHED.join('|')})\\b[^<>]{0,200}>`, 'g')
 
-/**
- * A text without what was put beside the words of a person. A tag that never ends and begins the text reaches to the end;
- * within a text it is only mentioned.
- */
+/** A tag that never ends reaches to the end where it begins the text; within a text it is only mentioned. */
 export function withoutAttached(text: string): string {
   if (!text.includes('<')) return text
   let kept = ''

@@ -1,13 +1,9 @@
-/**
- * Counts tokens: what the last response used, and an estimate for what came after it, on the side of too many; and says
- * what that means for the window of a model.
- */
+/** Counts tokens: what the last response used, and an estimate for the rest, rather too high; how full a window is. */
 import type { Measured, MeasureRequest } from '../../schema/context.ts'
 import { BYTES_PER_TOKEN, JSON_BYTES_PER_TOKEN, padded, textTokens } from '../platform/text.ts'
 import { flag } from '../projects/memory-dir.ts'
 import { type Block, blocksOf, isText, type Message, recordOf, resultIdOf, toolUsesOf } from './messages.ts'
 
-/** As the API tells it. */
 export type WireUsage = NonNullable<MeasureRequest['usage']>
 
 type Breakdown = Measured['breakdown']
@@ -106,7 +102,6 @@ function partOf(block: Block, role: Message['role']): Exclude<keyof Breakdown, '
   return role === 'assistant' ? 'assistant' : 'user'
 }
 
-/** The caller's, else the daemon's. */
 export type ContextVariables = {
   MEMORYD_CONTEXT_WINDOW?: string | undefined
   CLAUDE_AUTOCOMPACT_PCT_OVERRIDE?: string | undefined
@@ -121,12 +116,10 @@ const MILLION = 1_000_000
 const SUMMARY_TOKENS = 20_000
 const BEFORE = { warning: 20_000, error: 20_000, autoCompact: 13_000, blocked: 3_000 }
 
-/** The name as a server knows it, without the suffix that harnesses use. */
 export function modelName(model: string): string {
   return model.replace(/\[1m\]$/i, '')
 }
 
-/** `known`: from settings or the table of models. */
 type Window = { model: string; known: number | undefined; betas: readonly string[]; variables: ContextVariables }
 
 export function windowOf({ model, known, betas, variables }: Window): number {

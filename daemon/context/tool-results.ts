@@ -1,7 +1,4 @@
-/**
- * Keeps long results of tools in files of their own, without credentials, and gives them back. What was decided for a
- * result stays decided: the file is on disk before the decision is, and both are the same each time they are made.
- */
+/** Keeps long results of tools in files, without credentials. The file is on disk before the decision, which stays. */
 import { hash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
@@ -108,7 +105,6 @@ export function createToolResults({ stateDir, db, clock, settings }: Core) {
       })
     },
     expire: table.expire,
-    /** Characters `from` up to `to` of what is kept. */
     read: async (
       session: SessionKey,
       toolUseId: string,
@@ -209,7 +205,6 @@ type NewResult = Frozen & { toolUse: string; message: string | null }
 /** A use is written down at most once a day. */
 const DAY_MS = 86_400_000
 
-/** What was decided for each result, once: whether it stays in the context, or what stands there in its place. */
 function createToolResultTable(db: Db) {
   const find = db.prepare(
     'SELECT chars, shown FROM tool_results WHERE session = @sessionId AND harness = @harness AND tool_use = @toolUse',
@@ -231,7 +226,6 @@ function createToolResultTable(db: Db) {
   const expire = db.prepare('DELETE FROM tool_results WHERE at < ?')
   return {
     find: (key: SessionKey, toolUse: string) => find.get({ ...key, toolUse }) as Frozen | undefined,
-    /** How many characters of one message stay in the context by what was decided so far, but for those named. */
     shownOf: (key: SessionKey, message: string, but: readonly string[]) =>
       shownOf.get({ ...key, message, but: JSON.stringify(but) }) as number,
     /** All of them or none; what was decided before stays. */

@@ -41,7 +41,6 @@ function textBlocks(text: string): Block[] {
   return /\S/.test(text) ? [{ type: 'text', text }] : []
 }
 
-/** The command of a shell stands there as it is, everything else as JSON. */
 function inputOf(input: string): Record<string, unknown> {
   const value = parseJson(input)
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
@@ -67,7 +66,6 @@ export function toldOf(messages: readonly Message[]): SessionMessage[] {
 
 const SHOWN_CHARS = 1_600
 
-/** Roughly how many tokens they take when they are rendered, which cuts long results. */
 export function toldTokens(messages: readonly Message[]): number {
   const bytes = messages.reduce((sum, message) => {
     const { text = '', toolCalls = [], toolResults = [] } = oneOf(message) ?? {}

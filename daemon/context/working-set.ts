@@ -1,7 +1,4 @@
-/**
- * What a compaction would lose and the work needs at once: files that were being read, as they are now, skills, to-dos,
- * the plan, tasks in the background, and whatever the harness names. Reads files, never more than it may tell.
- */
+/** What a compaction would lose and the work needs, such as files being read. Never reads more than it may tell. */
 import { existsSync } from 'node:fs'
 import { basename, isAbsolute } from 'node:path'
 import type { Compacted, Restore } from '../../schema/context.ts'
@@ -106,7 +103,6 @@ function filesToRead(
   )
 }
 
-/** Its beginning; nothing where there is no file of text that can be read without waiting. */
 function readNow(path: string): string | undefined {
   const text = readHead(path, CAP_READ_BYTES + 4)
     ?.head.toString()
@@ -114,7 +110,6 @@ function readNow(path: string): string | undefined {
   return text?.includes('\0') || text?.includes('\ufffd') ? undefined : text
 }
 
-/** At the end of a line, with a word about it. */
 function cutTo(text: string, tokens: number): string {
   const bytes = Math.floor(tokens * 3.5)
   if (textTokens(text) <= tokens && text.length <= 4 * tokens) return text

@@ -3,7 +3,6 @@ import { fstatSync, lstatSync, readdirSync, readSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { unlessGone, withPlain } from '../transcripts/tail.ts'
 
-/** `text`: cut if very long. */
 export type DailyLog = { file: string; bytes: number; text: string }
 
 /** Logs for one dream. `left`: how many wait for the next one; `to`: the day of the last log, if others wait. */

@@ -1,11 +1,7 @@
-/**
- * Checks without a model whether a dream would lose anything; a person then decides. The reasons name no memory: they
- * stay when a memory is purged. Pure.
- */
+/** Checks whether a dream would lose anything. Reasons name no memory: they stay when a memory is purged. Pure. */
 import { parseTopic, updateTopic } from '../memory/topic-file.ts'
 import { isDoubtful, shareOf, type WordSet, type Words, wordsIn } from './duplicates.ts'
 
-/** The texts of memories by file. */
 export type Texts = Map<string, string>
 type Entries = readonly (readonly [string, string])[]
 
@@ -93,10 +89,7 @@ const LINE_AT_LEAST = 0.75
 /** Shorter lines could be from anywhere. */
 const LINE_WORDS = 3
 
-/**
- * Keeps the mark of untrusted memories wherever a dream puts their content, and marks content that was not known
- * before. The model cannot remove it.
- */
+/** The model cannot remove the mark of untrusted memories: it follows their content. New content is marked, too. */
 export function marked(before: Texts, drafted: Texts, heard: string, words: Words): Texts {
   const after = new Map(drafted)
   const changed = changedAmong(before, drafted)
@@ -117,7 +110,6 @@ export function marked(before: Texts, drafted: Texts, heard: string, words: Word
   return after
 }
 
-/** Whether a text has new content that stands in a doubtful memory, and in no trusted one. */
 function createCopies(doubtful: Entries, trusted: Entries, known: WordSet, words: Words) {
   const sources = doubtful.map(([, text]) => words.of(text))
   const isFrom = (line: WordSet, source: WordSet) => shareOf(line, source) >= LINE_AT_LEAST

@@ -115,12 +115,10 @@ export function createDreamLock({ stateDir, clock }: Core, dreams: Dreams) {
       }
       end()
     }
-    // A success keeps the new mtime.
     return { lock: { lastMs: before && msOf(before.mtimeNs), isOurs: () => isOurs(dir), succeed: end, rollBack } }
   }
 
   return {
-    /** By any program. Costs one stat. */
     lastMs: (dir: string): number | undefined => {
       const stats = attempt(() => lstatSync(join(dir, LOCK_FILE), { throwIfNoEntry: false }))
       return stats?.isFile() ? Math.floor(stats.mtimeMs) : undefined
@@ -154,7 +152,6 @@ export function createDreamLock({ stateDir, clock }: Core, dreams: Dreams) {
         if (!acquired || !('lock' in acquired)) letGo()
       }
     },
-    /** Restores what dead holders left, and returns the directories. */
     recover: (): string[] => {
       const names = attempt(() => readdirSync(folder)) ?? []
       return names.flatMap((name) => {

@@ -85,11 +85,9 @@ const TEXT_CHARS = 2_000
 
 export const NOTHING_SPENT: Spent = { calls: 0, input: 0, cacheRead: 0, cacheWrite: 0, output: 0 }
 
-/** Running dreams, in memory only, published as they change. */
 export function createDreamProgress({ events, clock }: Core) {
   const dreams = new Map<string, DreamLive>()
   return {
-    /** The running one, or the last one of this process. */
     live: (dir: string) => dreams.get(dir),
     begin: (dir: string, { project, jobId }: { project: string; jobId: string }) => {
       let dream: DreamLive = {

@@ -54,7 +54,6 @@ export function createDreams(db: Db) {
     SELECT count(*) AS times, coalesce((SELECT ended_at FROM failed ORDER BY id DESC LIMIT 1), 0) AS lastMs,
       coalesce(sum(json_extract(facts, '$.spent.usd')) FILTER (WHERE ended_at > @sinceMs), 0) AS usd FROM failed`)
   return {
-    /** For the transaction that changes the memories. */
     add: ({ why, facts, ...dream }: DreamRecord): void => {
       insert.run({ ...dream, why: why ?? null, facts: JSON.stringify(facts) })
       expire.run({ dir: dream.dir })

@@ -1,7 +1,4 @@
-/**
- * Dreams: a memory directory is put in order, by a model if there is one and by rules. A dream is applied as a whole or
- * not at all; if it fails, directory and lock are as before, and the report has the reason.
- */
+/** Dreams put a memory directory in order, by a model or by rules. One is applied as a whole, or nothing is changed. */
 import { existsSync } from 'node:fs'
 import type { Caller } from '../../schema/caller.ts'
 import type { DreamBegun, DreamFacts, DreamReport, DreamStatus } from '../../schema/dream.ts'
@@ -36,7 +33,6 @@ import { createDreams, type DreamRecord, isAtEnd } from './dream-table.ts'
 import { believed, createGates, type Directory, dreamedProjects, rootsOf, type Trigger, type Verdict } from './gates.ts'
 import { planDream } from './plan.ts'
 
-/** `session`: the one whose turn ended. */
 type Input = { cwd: string; trigger: Trigger; session?: SessionKey }
 type Begun = Pick<DreamRecord, 'runId' | 'dir' | 'watermark' | 'trigger' | 'beganMs'>
 
@@ -57,7 +53,6 @@ export function createDream(
   const lock = createDreamLock(core, dreams)
   const gates = createGates(core, projects, sessions, dreams, lock)
   const progress = createDreamProgress(core)
-  /** Ids of jobs that a person stopped. */
   const killed = new Set<string>()
   const placeOf = (cwd: string) => projects.find(cwd, { actor: 'agent:dream', env: {} })
 
@@ -242,9 +237,7 @@ export function createDream(
         { name: 'dream', expression, due: (watermark) => ({ kind: CHECK, key: 'all', watermark, input: { trigger } }) },
       ]
     },
-    /** Restores what dead holders of locks left. */
     recover: lock.recover,
-    /** Usually costs one stat. */
     turnEnded: ({ harness, sessionId, project }: SessionKey & { project?: string | undefined }): void => {
       if (project === undefined) return
       try {

@@ -1,7 +1,4 @@
-/**
- * Finds memories that another one repeats: literally, but for articles and marks, or as its beginning line by line. A
- * different number, sign, name, time or "not", or another subject by its name, is never a duplicate. Pure.
- */
+/** Finds memories that another repeats. Another number, sign, name, time or "not" is never a duplicate. Pure. */
 import { normaliseValue } from '../memory/tombstones.ts'
 import { parseTopic, type Topic } from '../memory/topic-file.ts'
 import { parseFrontMatter } from '../platform/front-matter.ts'
@@ -9,7 +6,6 @@ import { pairsOf } from '../platform/text.ts'
 
 export type WordSet = ReadonlySet<string>
 
-/** `file` may go: `into` says all of it. */
 export type Merge = { file: string; into: string }
 
 type Known = {

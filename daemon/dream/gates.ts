@@ -1,7 +1,4 @@
-/**
- * Decides whether a dream may start, cheapest question first: the first closed gate ends the check, and the facts for
- * later ones are not read. Returns all numbers it used.
- */
+/** Decides whether a dream may start, cheapest question first: facts behind the first closed gate are not read. */
 import type { DreamCheck } from '../../schema/dream.ts'
 import type { Core } from '../core.ts'
 import { createLru } from '../platform/lru.ts'
@@ -19,7 +16,6 @@ type GateName = NonNullable<DreamCheck['gate']>
 
 export type Limits = { minHours: number; minSessions: number; scanMinutes: number }
 
-/** The facts for each gate, read only if it is reached. */
 export type Looks = {
   enabled(): { isOn: boolean; off: string | undefined; isRemote: boolean; isDailyLog: boolean }
   lastMs(): number | undefined
@@ -147,7 +143,6 @@ function rounded(number: number): number {
   return Math.floor(number * 100) / 100
 }
 
-/** `off`: why memory is off there, if known. */
 export type Directory = { dir: string; root: string; off?: string | undefined }
 
 const MOST_KEPT = 1_000
@@ -176,7 +171,6 @@ export function createGates(core: Core, projects: Projects, sessions: Sessions, 
   })
 
   return {
-    /** Remembers when sessions were last counted, and the last check. */
     check: (at: Directory, trigger: Trigger, session?: SessionKey): Verdict => {
       const nowMs = clock.now()
       const looks = looksAt(at, session, () => counted.set(at.dir, nowMs))
@@ -185,7 +179,6 @@ export function createGates(core: Core, projects: Projects, sessions: Sessions, 
       lastChecks.set(at.dir, { at: new Date(nowMs).toISOString(), trigger, ...(gate && { gate }), gates })
       return verdict
     },
-    /** All numbers; remembers nothing. */
     explain: (at: Directory, trigger: Trigger): Verdict => {
       const asked = { trigger, limits: settings.current().dream, nowMs: clock.now(), goOn: 'at-closed' as const }
       const looks = looksAt(at, undefined, () => {})

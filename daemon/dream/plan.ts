@@ -106,7 +106,6 @@ function writesOf({ seen, before, after, drafts, merges, words }: Parts): Planne
     const draft = byFile.get(file)
     return {
       file,
-      // The text that the model first saw.
       expect: draft ? draft.expect : (hashes.get(file) ?? null),
       // Only this file may write the mark, or else the report would be wrong.
       reason: merged.has(file) ? MERGED : (draft?.because.reason.replaceAll(MERGED_MARK, '') ?? TIDIED),
@@ -131,7 +130,6 @@ function sizeOf(index: string): Counts['index']['after'] {
   return { lines, bytes: Buffer.byteLength(index) }
 }
 
-/** `content`: null deletes the file. */
 export type Draft = { file: string; content: string | null; expect: string | null; because: { reason: string } }
 
 function laidOver(before: ReadonlyMap<string, string>, drafts: readonly Draft[]): Texts {

@@ -56,10 +56,7 @@ const SALUTATION =
   /^\s*(?:hi|hello|dear|hey) (?:all|everyone|team|there|[A-Z][a-z]+),?\s*$|^\s*(?:各位|尊敬的|亲爱的|大家好).{0,12}[：:，,]?\s*$/
 const DIFF_OR_HEADING = /^(?:diff --git|Index:|---\s|\+\+\+ |@@ |#{1,6} \S)/
 
-/**
- * Separates what the person typed from pasted code, logs, quotes, mails and chats. Linear in the text.
- * `sparesProse`: lines that begin like code but read like a sentence count as typed.
- */
+/** Linear in the text. `sparesProse`: lines that begin like code but read like a sentence count as typed. */
 export function partWords(text: string, { sparesProse = false } = {}): { own: string; pasted: string } {
   const own: string[] = []
   const pasted: string[] = []
@@ -171,7 +168,6 @@ export function localStamp(ms: number, minutesEast = -new Date(ms).getTimezoneOf
 }
 
 type Call = { name: string; input: string }
-/** `cwd`: where relative paths begin. */
 type Place = { cwd: string; home: string }
 
 export async function hasWrite(part: readonly MessageRow[], dir: string, at: Place): Promise<boolean> {

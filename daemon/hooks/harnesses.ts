@@ -26,7 +26,6 @@ export type Hook = HookEvent & {
 
 export type Harness = {
   name: string
-  /** Which of its hooks are ours. */
   events: ReadonlyMap<unknown, HookEvent['event']>
   /** How a session begins, by the source that its hook names; `begun` for every other one. */
   starts: ReadonlyMap<unknown, 'resumed' | 'cleared' | 'compacted'>

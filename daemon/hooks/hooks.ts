@@ -192,7 +192,6 @@ export function createHooks(
           .finally(() => timer.stop())
       })
     },
-    /** For `status`. */
     harnesses: (): Status['harnesses'] => {
       const connected = connectedHarnesses(stateDir)
       return harnesses.map(({ name }) => {

@@ -1,7 +1,4 @@
-/**
- * The mail of a session as a part of what a hook prints: quoted, one hook at a time, in pieces where a letter is longer than the room.
- * A letter is acknowledged once its last piece has reached the harness, and comes again when it did not.
- */
+/** Mail as a part of what a hook prints. A letter is acknowledged once its last piece has reached the harness. */
 
 import type { Mail } from '../../schema/mail.ts'
 import type { Core } from '../core.ts'
@@ -70,7 +67,6 @@ export function createMailParts({ clock }: Core, mail: MailService) {
   }
 }
 
-/** Oldest first; `printed` gets what is in it. */
 function textOf(letters: readonly Mail[], room: number, begunAt: (id: string) => number, printed: Printed[]): string {
   const most = Math.min(room, MAIL_UNITS)
   // What the block makes harmless takes room, too.

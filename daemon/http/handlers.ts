@@ -184,7 +184,6 @@ export const mailRoutes = (mail: MailService, memory: Memory, purges: Purges) =>
       forget(memory.ofAgent({ type, scope: query.scope }), purges, file, query, caller),
   })
 
-/** The part of `status` that other services know. */
 type Parts = Pick<Status, 'mode' | 'projects' | 'roots' | 'ingest' | 'jobs' | 'harnesses' | 'budget'>
 
 export const processRoutes = ({ version, health, places, clock }: Core, projects: Projects, parts: () => Parts) => {

@@ -75,10 +75,7 @@ export function endWithBadRequest(socket: Duplex): void {
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`)
 }
 
-/**
- * Returns a function that stops listening, and resolves when the last request has been answered. Node closes idle connections
- * only once they have had a request: those that never sent one are closed here.
- */
+/** Stopping ends with the last request. Node leaves connections that never sent one open: they are closed here. */
 export function createStop(server: Server): () => Promise<void> {
   const unused = new Set<Socket>()
   server.on('connection', (socket) => {

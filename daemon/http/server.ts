@@ -159,7 +159,6 @@ export function createServer(core: Core) {
       await app.ready()
       await bindServer(core, app.server)
     },
-    /** Requests that wait for something should answer now. */
     onStopping: (listener: () => void) => void stopListeners.push(listener),
     /** Stops accepting, lets running requests finish until the signal, then cuts them off. */
     stop: async (signal: AbortSignal): Promise<void> => {
@@ -194,10 +193,7 @@ function limitUnread(server: Server): void {
 
 type Ends = { onSent?: () => void; onLost?: () => void }
 
-/**
- * Whether an answer reached its caller. That the kernel took it says little; but a Unix socket reports an error when it is
- * closed and the other end left without reading. Delivered: the connection ended well, or was used again. Called before sending.
- */
+/** Whether an answer reached its caller: a Unix socket reports it when the other end left without reading. */
 export function createDelivery(server: Server) {
   const pending = new Map<Socket, Ends>()
   const settle = (socket: Socket, how: keyof Ends) => {

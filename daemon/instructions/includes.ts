@@ -5,7 +5,6 @@ import { basename, extname, normalize, sep } from 'node:path'
 import { message } from '../platform/files.ts'
 
 export type Mention = {
-  /** As it stands in the text. */
   written: string
   /** What may be meant, to be tried in order: the whole, without the sentence's punctuation, without its `#part`. */
   names: string[]
@@ -13,10 +12,7 @@ export type Mention = {
 
 const CAP_CHARACTERS = 4096
 
-/**
- * As Claude Code has it, a mention begins a line or follows white space, which spares e-mail addresses; it ends at white
- * space that no backslash escapes. Each is given once.
- */
+/** As in Claude Code: after white space, which spares e-mail addresses, up to white space not escaped. Each once. */
 export function findMentions(text: string): Mention[] {
   const prose = withoutCode(text)
   const mentions = new Map<string, Mention>()
@@ -62,10 +58,7 @@ function withoutTail(name: string): string {
   return characters.join('')
 }
 
-/**
- * The text with every code block dropped and every code span a space. Blocks that are code only by indentation stay: in
- * nested lists the same indentation is prose.
- */
+/** Blocks that are code only by indentation stay: in nested lists the same indentation is prose. */
 export function withoutCode(text: string): string {
   const kept: string[] = []
   let paragraph: string[] = []
@@ -264,10 +257,7 @@ function decode(bytes: Buffer): Text | Refusal {
   return { text: text.replaceAll('\r\n', '\n'), bytes: bytes.length }
 }
 
-/**
- * Whether a name looks like one of a text. Names without an extension do (`README`), except hidden ones: `.env`, `.netrc`
- * and `.git/config` hold credentials, and an include would send them to a model.
- */
+/** Hidden names without an extension are none: `.env`, `.netrc` and `.git/config` hold credentials. */
 export function isTextName(path: string): boolean {
   if (path.split(sep).includes('.git')) return false
   const extension = extname(path).slice(1).toLowerCase()

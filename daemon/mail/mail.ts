@@ -37,7 +37,6 @@ export function createMail(core: Core, projects: Projects, sessions: Sessions, m
     send: mailbox.send,
     read: mailbox.read,
     acknowledge: mailbox.acknowledge,
-    /** For a hook of a session: what it has not acknowledged. */
     ofSession: async (sessionId: string): Promise<Mail[]> => {
       const address = SESSION + sessionId
       if (!registry.boxesOf(address)) return []

@@ -1,7 +1,4 @@
-/**
- * Mail between agents: kept before its sender is answered, read in the order in which it came, and returned again until its
- * reader acknowledges it. No body and no summary is ever logged.
- */
+/** Mail between agents: kept before its sender is answered, returned until acknowledged. No body is ever logged. */
 import { randomUUID } from 'node:crypto'
 import { MemoryError } from '../../schema/errors.ts'
 import {
@@ -212,7 +209,6 @@ function throwUnknown(address: string): never {
   })
 }
 
-/** Mail that names a request, without what it says. */
 type Named = { sender: string; box: string; kind: string }
 
 type Row = Pick<Mail, 'from' | 'to' | 'kind' | 'body'> & {
@@ -254,7 +250,6 @@ function createMailTable(db: Db) {
       for (const row of waiting.iterate({ boxes: JSON.stringify(boxes), after }) as Iterable<Row>) yield mailOf(row)
     },
     count: (boxes: readonly string[]) => count.get({ boxes: JSON.stringify(boxes) }) as number,
-    /** Everything that names this request, acknowledged or not. */
     naming: (request: string) => naming.all(request) as Named[],
     acknowledge: (boxes: readonly string[], ids: readonly number[]) =>
       (acknowledge.all({ boxes: JSON.stringify(boxes), ids: JSON.stringify(ids) }) as number[]).sort((a, b) => a - b),

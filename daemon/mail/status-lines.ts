@@ -1,7 +1,4 @@
-/**
- * Status lines of the agents that asked for one: made anew at most every so many seconds, only when their transcript has grown,
- * and never twice from the same messages. Kept in memory only.
- */
+/** Status lines of agents: made anew only when their transcript has grown, and not too often. Kept in memory only. */
 import type { Core } from '../core.ts'
 import type { Models } from '../models/models.ts'
 import type { ModelRequest } from '../models/wire.ts'
@@ -191,7 +188,6 @@ export function statusFrom(doings: readonly Doing[]): string | undefined {
 }
 
 const SHELL = /^(?:local_)?shell(?:_command)?$|bash|powershell|exec_command|run_shell/
-/** The first that fits. With a file where the call names one. */
 const DEEDS: readonly (readonly [RegExp, string, string])[] = [
   [/web|fetch|google|browse/, 'Looking something up online', 'Looking something up online'],
   [/todo|plan/, 'Planning the next steps', 'Planning the next steps'],

@@ -1,7 +1,4 @@
-/**
- * The notes of each session, in `<state>/sessions/<session>/notes.md`, and what they cover, in `history.db`. A row is
- * written before its text: after a kill the hash of the text tells which of at most two rows holds.
- */
+/** The notes of sessions. A row is written before its text: after a kill the text's hash tells which row holds. */
 import { hash } from 'node:crypto'
 import { lstatSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +10,6 @@ import type { SessionKey } from '../sessions/message-table.ts'
 export const NOTES_FILE = 'notes.md'
 
 export type Coverage = {
-  /** The last message that is covered. */
   message: string
   saidAt: number
   /** The context of the session at that message. */
@@ -64,7 +60,6 @@ export function createNotesFile({ stateDir, db }: Core) {
   }
   const folderOf = (key: SessionKey) => join(root, folderName(key))
 
-  /** `covers`: undefined while the notes are blank. */
   const read = (key: SessionKey): { text: string; covers: Coverage | undefined } | undefined => {
     const text = textAt(join(folderOf(key), NOTES_FILE))
     if (text === undefined) return undefined

@@ -19,12 +19,10 @@ export function tooLong(template: Template, text: string) {
   return { sections, whole: whole > CAP_NOTES_TOKENS ? whole : undefined }
 }
 
-/** As they are shown. */
 export function cappedNotes(template: Template, text: string): string {
   return cutTo(template, text, CAP_SECTION_TOKENS, CAP_NOTES_TOKENS)
 }
 
-/** As they are stored. */
 export function keptNotes(template: Template, text: string): string {
   return cutTo(template, text, CAP_KEPT_TOKENS, Number.POSITIVE_INFINITY)
 }
@@ -43,7 +41,6 @@ function cutTo(template: Template, text: string, capSection: number, capAll: num
   )
 }
 
-/** The longest sections are cut first. */
 function fairCap(sizes: readonly number[], capSection: number, capAll: number): number {
   let rest = capAll
   let left = sizes.length
@@ -83,10 +80,7 @@ const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$/
 /** Tags that mean something where notes are shown to a model, or on the way there. */
 const MARKS = /<(?=\s*\/?\s*(?:current-notes|private)\b)/gi
 
-/**
- * Keeps the structure of notes whatever an edit did to it: every heading and every line in italics of the template comes
- * out once, in order, with the edit's words below the heading they were meant for. Loses only words of headings. Linear.
- */
+/** Whatever an edit did, headings of the template come out once, in order. Loses only words of headings. Linear. */
 export function bodiesOf(template: Template, text: string): string[] {
   const lines = lined(text)
   const known = knownIn(template)

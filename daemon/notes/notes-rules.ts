@@ -1,7 +1,4 @@
-/**
- * Notes without a model: requests, touched files, commands, errors and answers are gathered message by message, then
- * added to the notes there are. Pure.
- */
+/** Notes without a model: requests, files, commands, errors and answers are added to the notes there are. Pure. */
 import { parseJson } from '../platform/json.ts'
 import { BYTES_PER_TOKEN, tokensIn } from '../platform/text.ts'
 import type { MessageRow } from '../sessions/message-table.ts'
@@ -9,7 +6,6 @@ import { isShellTool, type ToolCall } from '../transcripts/formats/facts.ts'
 import { bodiesOf } from './notes-guard.ts'
 import { joined, type Template, titleKey } from './template.ts'
 
-/** Free of credentials. */
 export type Spoken = Pick<MessageRow, 'uid' | 'at' | 'startsTurn'> & {
   by: string
   text: string
@@ -116,7 +112,6 @@ const ASKED = '- Asked last: '
 const ANSWERED = '- Answered last: '
 const WORKS_IN = '- The session works in '
 
-/** Works on notes by a model as well as by rules. */
 export function addGathered(template: Template, notes: string, gathered: Gathered, cwd: string | null): string {
   const bodies = bodiesOf(template, notes)
   const places = new Map(template.map(({ title }, n) => [titleKey(title), n]))
@@ -290,7 +285,6 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim()
 }
 
-/** Cut between words where a space is near. */
 export function short(text: string, chars: number): string {
   const line = oneLine(text)
   if (line.length <= chars) return line

@@ -1,7 +1,4 @@
-/**
- * Notes of a session: after a turn a model brings them up to date, or else rules do. After a kill, the notes and what
- * they cover are both old or both new.
- */
+/** Notes of a session, by a model or by rules. After a kill, the notes and what they cover are both old or both new. */
 
 import { setImmediate as turn } from 'node:timers/promises'
 import { MemoryError } from '../../schema/errors.ts'
@@ -281,10 +278,7 @@ export function sinceUsage(messages: readonly Weighed[]): number {
   return messages.length - 1 - messages.findLastIndex(({ tokens }) => tokens !== null && tokens > 0)
 }
 
-/**
- * `later`: the estimate for messages after the last usage. `before`: the tokens at the last update. Growth is counted
- * from the smallest context since then, because a harness that compacts starts small again.
- */
+/** Growth counts from the smallest context since `before`: a harness that compacts starts small again. */
 export function contextTokens(messages: readonly Weighed[], later: number, before: number | undefined) {
   const used = messages.flatMap(({ tokens }) => (tokens !== null && tokens > 0 ? [tokens] : []))
   const last = used.at(-1)

@@ -54,7 +54,6 @@ export function parseTemplate(text: string): { template: Template } | { unusable
   return why === undefined ? { template } : { unusable: why }
 }
 
-/** The fence that is open after a line. */
 export function fenceAfter(line: string, open: string | undefined): string | undefined {
   const [, mark = '', rest = ''] = FENCE.exec(line) ?? []
   if (open !== undefined) return mark.startsWith(open) && rest.trim() === '' ? undefined : open

@@ -25,7 +25,6 @@ const AT_ONCE = 32
 
 export function createSearch({ db, clock }: Core, projects: Projects) {
   const candidatesOf = createMessageSearch(db.index)
-  /** The text without credentials, if it is still there and has what was asked for. */
   const textOf = async (raw: string | undefined, query: Query, wanted: Asked): Promise<string | undefined> => {
     // Redaction is slow: most texts that do not match are told without it.
     if (!raw || !query.literals.every((one) => raw.includes(one) || mayTouchMark(one))) return undefined

@@ -14,7 +14,6 @@ import { createSearch } from './search.ts'
 
 export type Sessions = ReturnType<typeof createSessions>
 
-/** One string for a session, as a key of maps. */
 export function sessionName({ harness, sessionId }: SessionKey): string {
   return JSON.stringify([harness, sessionId])
 }

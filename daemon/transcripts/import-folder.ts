@@ -168,7 +168,6 @@ export function createImportJob({ clock }: Core, folders: ImportFolders, sweep: 
   }
 
   return {
-    /** The job for a folder that the user names. Once it is read, sweeps look through it. */
     due: async (named: string, harness: string | undefined): Promise<Due> => {
       const folder: Folder = { dir: await folders.accept(named), harness }
       return { kind: 'import', key: folder.dir, watermark: new Date(clock.now()).toISOString(), input: folder }

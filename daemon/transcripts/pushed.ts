@@ -1,8 +1,4 @@
-/**
- * Turns that a harness pushes: read from its own file where it writes one, else kept in
- * `<state>/sessions/<harness>/<id>/pushed.jsonl`. Only whole turns are appended, and none twice; what a kill left half
- * written was never acknowledged and is cut off.
- */
+/** Turns that a harness pushes: kept in a file of our own where it writes none. Only whole turns, and none twice. */
 import {
   closeSync,
   constants,

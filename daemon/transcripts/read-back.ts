@@ -18,10 +18,7 @@ const SCRATCH_BYTES = 65_536
 const LINES_AT_ONCE = 16
 const BYTES_AT_ONCE = 1024 * 1024
 
-/**
- * What `at` makes of the line at each place; nothing where the file is gone, or was written anew and no longer has the line
- * there; what cannot be read is an error. Other work gets its turn after so many lines, and before one that is as long as a book; then `onTurn` is called.
- */
+/** Gives nothing where the file is gone or no longer has the line there. Other work gets its turn between lines. */
 export async function* readBack<P extends Place, T>(
   places: Iterable<P>,
   at: (harness: string, line: string) => T,

@@ -262,7 +262,6 @@ export function createTranscriptFiles(current: () => Db) {
     skipped: db.prepare('SELECT reason, sum(count) FROM skipped_lines GROUP BY reason ORDER BY reason').raw(),
   }))
   return {
-    /** How far a file was read, if it was, is not known to be gone and has not to be read again. */
     cursor: (path: string) => statements().cursor.get(path) as string | undefined,
     present: (page: { after: number; limit: number }) => statements().present.all(page) as (Source & { id: number })[],
     skipped: (): Record<string, number> => Object.fromEntries(statements().skipped.all() as [string, number][]),

@@ -167,12 +167,7 @@ function explained<T>(file: string, act: () => T): T {
   }
 }
 
-type Target = {
-  file: string
-  /** Hooks among other settings, or a file that is ours alone. */
-  holds: { events: Events } | { whole: string }
-  remarks: string[]
-}
+type Target = { file: string; holds: { events: Events } | { whole: string }; remarks: string[] }
 
 /** The command itself ends after half a second; a busy machine may take longer to start its shell. */
 const SECONDS = 5
@@ -197,7 +192,6 @@ function targetOf(harness: Harness, context: Context, project?: string, { mail, 
       events: Object.fromEntries([...names, ...(mail ? [mailEvent] : [])].map((name) => [name, { hooks: [hook] }])),
     }
   }
-  /** The folder of the project, else the user's own, which a variable may name. */
   const folder = (ofProject: string, variable: string, ...ofUser: string[]) => {
     if (project) return join(project, ofProject)
     const value = env[variable] || join(places.home, ...ofUser)
@@ -247,7 +241,6 @@ function repositoryOf(folder: string): string {
   }
 }
 
-/** Its command, how it is told of the user's own settings, and what ends its options. */
 const CLI_OF = {
   'Claude Code': ['claude', '--scope user ', '-- '],
   Codex: ['codex', '', '-- '],

@@ -24,7 +24,6 @@ export function createConnections(stateDir: string) {
   const noteOf = (file: string) => join(dir, `${nameOf(file)}.json`)
   // By its content, too: a backup is never written over.
   const backupOf = (file: string, before: string) => join(dir, `${nameOf(file)}-${hashOf(before).slice(0, 12)}.backup`)
-  /** The backup that, with our pieces inserted, gives the file as we left it. */
   const backupFor = (name: string, { pieces, hash }: Connection) =>
     namesIn(dir)
       .filter((each) => each.startsWith(name) && each.endsWith('.backup'))

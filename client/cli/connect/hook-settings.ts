@@ -20,7 +20,6 @@ const OURS = new RegExp(
   String.raw`^(?:timeout 0\.45 )?sh '(?:[^']|'\\'')*/${HOOK_MARK}\.sh' [a-z-]+ '(?:[^']|'\\'')*' 2>/dev/null \|\| :$`,
 )
 
-/** The text is JSON with comments, but not of the shape of settings. */
 export class Misshapen extends Error {}
 
 export function addHooks(before: string, events: Events): { text: string; pieces: Piece[] } {
@@ -52,7 +51,6 @@ export function splitMark(text: string): [mark: string, settings: string] {
   return text.startsWith('\ufeff') ? ['\ufeff', text.slice(1)] : ['', text]
 }
 
-/** The text that `addHooks` made of this one. */
 export function addedAgain(before: string, pieces: readonly Piece[]): string {
   const [mark, settings] = splitMark(before)
   return mark + withPieces(orNew(settings), pieces)
@@ -131,7 +129,6 @@ function hooksOf(root: Node): ObjectNode | undefined {
   return hooks
 }
 
-/** Each of our commands with the lists and objects around it. */
 function oursIn(root: Node) {
   const hooks = hooksOf(root)
   if (!hooks) return []
@@ -153,10 +150,7 @@ const PATIENCE_MS = 5_000
 /** Longer than the deadline that curl is given, and less than half a second. */
 const BOUND = ['timeout', '0.45'] as const
 
-/**
- * What is to stand before the command. curl before 7.87 waits for standard input beyond its deadline, so there `timeout` ends
- * the hook; it costs a process each time. Empty for a newer curl, and where `timeout` is missing.
- */
+/** What stands before the command where curl is older than 7.87, which waits for standard input beyond its deadline. */
 export function boundFor(env: Environment): string {
   const run = ([program, ...args]: readonly [string, ...string[]]) =>
     spawnSync(program, args, { env: env as NodeJS.ProcessEnv, encoding: 'utf8', timeout: PATIENCE_MS })

@@ -22,7 +22,6 @@ const DEEPEST = 100
 const BLANK = /[ \t\r\n]/
 const WORD = /[^\s,[\]{}:"/]*/y
 
-/** The end of blanks and comments from there on. */
 export function skipBlank(text: string, from: number): number {
   let at = from
   for (;;) {

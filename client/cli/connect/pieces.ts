@@ -11,7 +11,6 @@ function childrenOf(container: Node): Child[] {
   return container.kind === 'array' ? container.items : []
 }
 
-/** Returns one piece or, around a comment, two. */
 export function insertLast(text: string, container: Node, value: unknown, key?: string) {
   const style = styleOf(text)
   const inner = text.slice(container.start + 1, container.end - 1)
@@ -49,7 +48,6 @@ export function withPieces(before: string, pieces: readonly Piece[]): string {
   return whole
 }
 
-/** Where earlier pieces are in a text into which later ones were put. */
 export function shifted(earlier: readonly Piece[], later: readonly Piece[]): Piece[] {
   return later.reduce<Piece[]>(
     (pieces, { at, text }) =>
@@ -69,10 +67,7 @@ function stretchesOf(pieces: readonly Piece[]): { start: number; end: number }[]
   return joined
 }
 
-/**
- * Cuts the pieces out of a text that was changed around them; undefined where one of them was changed itself. Pieces with
- * `mark` in them are found by their text, a comma by the piece that it stands before.
- */
+/** Undefined where a piece was changed. Those with `mark` are found by their text, a comma by what follows it. */
 export function withoutPieces(text: string, after: string, pieces: readonly Piece[], mark: string): string | undefined {
   let left = ''
   let done = 0

@@ -48,10 +48,7 @@ export function readSettings(file: string): SettingsFile {
   }
 }
 
-/**
- * Only if the file is unchanged since it was read. `note` runs once the new text is on the disk and before it takes its place;
- * it returns how to take the note back.
- */
+/** Only if the file is as it was read. `note` runs once the new text is on disk, and returns how to take it back. */
 export function replaceSettings({ path, text: before, rights }: SettingsFile, text: string, note?: () => () => void) {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
@@ -84,7 +81,6 @@ export function removeSettings({ path }: SettingsFile, upTo: string): void {
   }
 }
 
-/** Removes what a connect that was killed has left beside a file. */
 export function sweepBeside(file: string): void {
   try {
     sweepDrafts(dirname(targetOf(file)))

@@ -112,7 +112,6 @@ async function snapshot({ client, cwd }: Stage): Promise<string> {
   return JSON.stringify(files.map((file) => [file, readFileSync(join(dir, file), 'utf8')]))
 }
 
-/** Gives the next event of a kind; misses none from now on. */
 async function listen({ client }: Stage) {
   const events = client.events()[Symbol.asyncIterator]()
   await events.next()
@@ -133,7 +132,6 @@ type Screen = ReturnType<typeof createScreen>
 const NARROWEST = 39
 const WIDEST = 110
 
-/** What the tour prints: lines that fit the terminal, and colours only on a terminal. */
 export function createScreen(write: (text: string) => void, colour: Print['colour'], columns: number | undefined) {
   const paint = pc.createColors(colour === 'on')
   const width = Math.max(NARROWEST, Math.min((columns ?? 80) - 1, WIDEST))

@@ -35,7 +35,6 @@ export async function openStage(context: Context) {
       cwd,
       socket,
       client,
-      /** Appends a turn to the transcript, as the harness of the session does. */
       play: (session: Session, n: number) => {
         const { harness, id } = session
         const name = harness === 'codex' ? `rollout-2026-11-17T10-00-00-${id}.jsonl` : `${id}.jsonl`
@@ -108,7 +107,6 @@ export const sessions = { monday, tuesday, wednesday }
 
 const LAST = 3
 
-/** A turn: the prompt, a tool call, its result, the answer. */
 function claudeRecords({ id, turns }: Session, n: number, cwd: string): object[] {
   const { asks, ran, says } = turns[n] as Turn
   const atMs = Date.now()

@@ -81,7 +81,6 @@ function systemdService(context: Context) {
   return {
     kind: 'systemd',
     files,
-    /** The files its unit needs to start: node and the program. Only where it is installed. */
     starts: () => startedBy(readFileSync(unit, 'utf8')),
     installed: () => files.every((file) => existsSync(file)) && serves(),
     running: () => serves() && UNITS.some((unit) => succeeds(context, 'systemctl', ['--user', 'is-active', unit])),

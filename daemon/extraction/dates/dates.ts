@@ -1,7 +1,4 @@
-/**
- * Replaces relative dates by absolute ones, in the zone of the message, and finds those a text still holds. Pure.
- * No library: chrono-node 2.10.3 got more than a third of the test's forms wrong ("the 15th", quarters, 月底).
- */
+/** Makes relative dates absolute. chrono-node 2.10.3 got a third of the test's forms wrong ("the 15th", 月底). Pure. */
 
 import { chinese } from './chinese-dates.ts'
 import { type Form, iso, localDay } from './date-form.ts'

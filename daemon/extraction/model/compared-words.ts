@@ -89,7 +89,6 @@ function pairsOf(piece: string): Word[] {
     })
 }
 
-/** Every word, common ones too, as one line to search in. */
 export function runOf(text: string): string {
   const found = plainText(text)
     .toLowerCase()

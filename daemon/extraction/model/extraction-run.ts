@@ -1,7 +1,4 @@
-/**
- * One run of a model over what is new in a session: its prompt, the checks of its changes, and how they are finished
- * before they are applied.
- */
+/** One run of a model over what is new in a session: its prompt, the checks of its changes, and their last touches. */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Draft } from '../../agent/agent.ts'
 import type { SessionMessage } from '../../agent/rendering.ts'
@@ -14,13 +11,7 @@ import { datedText, linesAdded, relativeDaysIn, shownTail, tooLong, withLines } 
 import { rule } from './provenance.ts'
 import { hear, type Spoken, type Voices, voicesOf } from './voices.ts'
 
-export type Ground = {
-  dir: string
-  changes: ChangeRun
-  /** The day's log, where memories go into logs. */
-  log: string | undefined
-  team: boolean
-}
+export type Ground = { dir: string; changes: ChangeRun; log: string | undefined; team: boolean }
 
 export type Part = {
   sessionId: string

@@ -70,7 +70,6 @@ export const CAP_LINE_UNITS = 20_000
 /** `isOpen`: a date may continue on the next line. */
 type Piece = { lines: string[]; isOpen: boolean }
 
-/** Makes the relative dates in new lines absolute. */
 export function datedText(before: string, content: string, cited: readonly Spoken[]): string {
   const known = linesOfDating(before)
   return piecesOf(content)
@@ -103,7 +102,6 @@ function datedLine(line: string, cited: readonly Spoken[]): string {
   return at === undefined ? line : absoluteDates(said, at).text
 }
 
-/** Relative dates in new lines that could not be made absolute. */
 export function relativeDaysIn(before: string, content: string): string[] {
   const known = linesOfDating(before)
   return piecesOf(content)

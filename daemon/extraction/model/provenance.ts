@@ -1,7 +1,4 @@
-/**
- * Decides whether a change by a model may be kept, and as whose word, by where its sentences were said: a model may cite
- * a person's message and write what a web page told it. Pure.
- */
+/** Decides whose word a model's change is: it may cite a person and write what a web page told it. Pure. */
 
 import { isIndex } from '../../memory/file-names.ts'
 import { relativeDatesIn } from '../dates/dates.ts'
@@ -96,7 +93,6 @@ function neutralOf(text: string) {
   return { words: formsIn(text), text: plainText(text).toLowerCase() }
 }
 
-/** Why a sentence is not what persons said. */
 function doubtOf({ kind, text }: Unit, voices: Voices, neutral?: Neutral): string | undefined {
   const { persons, others } = voices
   const foreign = (kind === 'code' ? text.trim().split(/\s+/) : literalsIn(text)).find(
@@ -184,7 +180,6 @@ const MODALS =
 const MOST_GONE = 1 / 3
 const SHARED = 2
 
-/** `said`: the new messages of persons that are cited. */
 function keptBecause(before: Memory, after: Memory | null, said: readonly string[]): string | undefined {
   const had = formsIn(textOf(before))
   const has = after ? formsIn(textOf(after)) : new Set<string>()

@@ -4,7 +4,6 @@ import { localStamp, partWords } from '../session-words.ts'
 import { statementsIn } from '../statements.ts'
 import { formsIn, plainText, runOf, sentences, type Word, wordsIn } from './compared-words.ts'
 
-/** `shown`: inputs and results of tools. */
 export type Spoken = {
   id: string
   by: 'person' | 'agent' | 'tool'

@@ -18,7 +18,6 @@ type ToolResult = { callId: string; text: string }
 export type Message = {
   kind: 'message'
   by: By
-  /** What a person or an agent said; empty for everything else. */
   text: string
   toolCalls: ToolCall[]
   toolResults: ToolResult[]

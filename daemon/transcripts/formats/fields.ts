@@ -42,7 +42,6 @@ export function text(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** A name or an id; nothing when it is empty or too long to be one. */
 export function id(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' && value.length <= MAX_ID_CHARS ? value : undefined
 }
