@@ -99,7 +99,6 @@ export function createTransport(locate: () => string, told: Record<string, strin
       })
     })
 
-  /** The answer as it arrives; the deadline covers only its beginning. */
   const open = async (exchange: Exchange): Promise<IncomingMessage> => {
     const { signal } = exchange
     const response = await limited(exchange, (socketPath, ended) => begin(exchange, socketPath, ended))

@@ -41,7 +41,6 @@ export const AgentList = z
   .describe('Agents that registered, the last one first; those that are gone are forgotten after 7 days')
 export type AgentList = z.infer<typeof AgentList>
 
-/** Bytes of a body in UTF-8. */
 export const MAIL_BODY_BYTES = 65_536
 
 export const MailKind = z

@@ -8,7 +8,6 @@ import { routes } from './routes.ts'
 
 type Json = Record<string, unknown>
 
-/** Of a stream or a file of lines, the schema describes one event or line. */
 const mediaTypes = { json: 'application/json', events: 'text/event-stream', lines: JSON_LINES, text: 'text/plain' }
 
 export function openApiDocument(version: string): Json & { openapi: string } {

@@ -64,7 +64,6 @@ function homeOfUser(): string | undefined {
   }
 }
 
-/** The file in the state folder that names the running daemon. */
 export const HOLDER_FILE = 'daemon.json'
 
 export type Holder = { pid: number; version: string; socket: string; startedAt: string }

@@ -27,7 +27,6 @@ function refuseEmpty({ args }: Command): void {
     throw new MemoryError('BAD_REQUEST', 'an argument is empty', { hint: 'leave it out, or fill it in' })
 }
 
-/** The action of a command: the function that `load` imports is called with the context, and with what commander parsed. */
 export const runner =
   (context: MakeContext) =>
   (load: () => Promise<(context: Context, ...parsed: never[]) => unknown>) =>

@@ -9,13 +9,7 @@ import {
 } from '../../schema/dream.ts'
 import { columns, count } from './context.ts'
 
-export type View = {
-  project: string
-  live: DreamLive
-  nowMs: number
-  /** Ctrl-C was pressed, and the user is asked what it means. */
-  asking: boolean
-}
+export type View = { project: string; live: DreamLive; nowMs: number; asking: boolean }
 
 const LEAST_COLUMNS = 40
 const LEAST_ROWS = 2

@@ -16,7 +16,6 @@ type ImportOptions = Where & { project?: string; memories?: string; harness?: Ha
 export function addMemoryCommands(program: Command, context: MakeContext): void {
   const command = declaring(program)
   const run = runner(context)
-  /** One about a project: its options have `cwd`, the folder of `--project` or the current one. */
   const inProject = (usage: string, description: string, ...examples: string[]) =>
     command(usage, description, ...examples)
       .option('--project <folder>', 'another project than that of this folder')

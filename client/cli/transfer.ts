@@ -157,7 +157,6 @@ async function followed(client: StrictClient, wanted: Wanted, show: Show, signal
   })
 }
 
-/** One line that is written over and over; nothing where there is no terminal. */
 function progressLine({ print }: Context): { show: Show; end(): void } {
   const { stdout } = process
   let shown = false

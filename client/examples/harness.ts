@@ -19,7 +19,6 @@ export type HarnessOptions = {
   sessionId: string
   tools: Record<string, Tool>
   cwd: string
-  /** What was done to make it fit, for display. */
   onFit?: (did: FitStep[]) => void
 }
 

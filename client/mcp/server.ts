@@ -12,7 +12,6 @@ type Served = { client: StrictClient; cwd: string; version: string; self: string
 const INSTRUCTIONS = `One memory that every coding agent on this machine shares, project by project.
 Ask recall before you begin with something that may have been talked about before. Remember what will matter in later sessions, and forget what turned out wrong.`
 
-/** Serves until `input` ends. `onError` hears what goes wrong apart from calls. */
 export function serveMcp(served: Served, input: Readable, onError: (error: Error) => void) {
   return serveStdio(() => createServer(served), { transport: new StdioServerTransport(input), onerror: onError })
 }

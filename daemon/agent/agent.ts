@@ -1,5 +1,4 @@
 /** Runs of models over a session: from the harness's own request where it handed one over, else from our rendering. */
-
 import { MemoryError } from '../../schema/errors.ts'
 import type { Core } from '../core.ts'
 import type { Evidence } from '../memory/journal.ts'
@@ -76,7 +75,6 @@ export function createAgentRunner(core: Core, models: Models, said: MessageTable
       if (task.prefix.kind === 'harness' && report.failure?.permanent) harnessRequests.drop(task.prefix.key)
       return report
     },
-    /** The harness's own request with which a turn ended. Returns why it is not kept. */
     keepHarnessRequest: (key: SessionKey, request: HarnessRequest): string | undefined => {
       return mayTakeFromHarness() ? harnessRequests.keep(sessionName(key), request) : 'extraction.prefix is not harness'
     },

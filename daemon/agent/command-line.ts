@@ -5,7 +5,6 @@ import { type Denied, quoted } from './tools.ts'
 const NAMES = ['ls', 'find', 'cat', 'stat', 'wc', 'head', 'tail', 'grep'] as const
 type CommandName = (typeof NAMES)[number]
 
-/** `options`: by name without dashes; a flag has the value ''. */
 export type Command = {
   name: CommandName
   options: ReadonlyMap<string, string>
@@ -39,7 +38,6 @@ function parseUsual(name: Exclude<CommandName, 'find'>, words: readonly Word[]):
   const { flags, valued, long = [] } = OPTIONS[name]
   const options = new Map<string, string>()
   const operands: Word[] = []
-  // `head -5` is `head -n5`.
   const args = words.map(({ text }) => (valued.includes('n') && /^-\d+$/.test(text) ? `-n${text.slice(1)}` : text))
   const known = Object.fromEntries([
     ...[...flags].map((letter) => [letter, { type: 'boolean', short: letter }] as const),

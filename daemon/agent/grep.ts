@@ -96,7 +96,6 @@ function optionsOf({ form, ignoreCase, invert, word }: Matching): string[] {
 
 type Start = { path: string; line: number }
 
-/** Everything in one stream; where each text begins in it tells whose line was found. */
 async function feed(texts: AsyncIterable<Text>, to: NodeJS.WritableStream, ended: Promise<unknown>): Promise<Start[]> {
   const starts: Start[] = []
   let line = 1

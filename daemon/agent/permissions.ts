@@ -98,7 +98,6 @@ export function createPlaces({ memoryDir, readable, files = [], closed }: Reach)
 
   return {
     locate,
-    /** A place below one, with no link on the way: for names that were found there. */
     below: (place: Place, within: string): Place | Denied => {
       const path = join(place.path, within)
       return placed(path, path)

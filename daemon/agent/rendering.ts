@@ -1,5 +1,4 @@
 /** Renders a session for models: always the same bytes, new ones at the end, until notes replace a long beginning. */
-
 import { hash } from 'node:crypto'
 import type { Core } from '../core.ts'
 import { type Db, withoutWaiting } from '../db/database.ts'
@@ -23,7 +22,6 @@ export type SessionMessage = {
 
 export type RenderedMessage = { id: string; name: string; text: string; hash: string }
 
-/** `head`: what stands before the first message. */
 export type Rendered = { head: string; messages: RenderedMessage[]; tokens: number }
 
 /** `messages`: in order; those before the anchor may be left out. `notes`: read only when they have to stand in. */

@@ -129,7 +129,6 @@ export function answer(text: string, shows: Shown[] = []): Answer {
   return { text, shows }
 }
 
-/** One after the other; what was shown moves along. */
 export function joined(parts: readonly Answer[]): Answer {
   let text = ''
   const shows: Shown[] = []
@@ -240,7 +239,6 @@ function byPath(matches: readonly Match[]): Map<string, Match[]> {
   return files
 }
 
-/** Where a line begins; asked for in order, so that a long text is gone through once. */
 function startsOf(text: string): (line: number) => number {
   let [number, at] = [1, 0]
   return (line) => {

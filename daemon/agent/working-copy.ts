@@ -28,7 +28,6 @@ export type FoundFile = { path: string; within: string; place: Place }
 type Found = { files: FoundFile[]; folders: FoundFile[]; cut: boolean }
 
 const CAP_BYTES = 4_000_000
-/** Of one folder, and of all below one. */
 export const CAP_ENTRIES = 20_000
 const CAP_DEPTH = 20
 /** They hold no memory, and there may be a hundred thousand files. */

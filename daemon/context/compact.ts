@@ -1,5 +1,4 @@
 /** Makes a conversation fit again, by the cheapest way that does: the notes of its session, a model, or neither. */
-
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Boundary, Compacted, CompactRequest } from '../../schema/context.ts'
@@ -193,7 +192,6 @@ function isSame({ messages, wanted }: Running, others: readonly Message[], other
   )
 }
 
-/** Adds what must survive and is named neither by the summary nor by the messages that stay. */
 function completed({ before, between, after }: Parts, summary: string, openTodos: readonly string[]) {
   // Compared by fact: searching each one in all messages that stay would take quadratic time.
   const stays = new Set(factsOf([...before, ...after]).map(({ kind, text }) => `${kind} ${text}`))

@@ -69,7 +69,6 @@ export function createContext(
     return roomOf(windowOf({ model, known, betas, variables: own }), own)
   }
 
-  /** What the session was shown may be shown again, and its cached beginning is of no use. */
   const forgetShown = (key: SessionKey) => {
     try {
       memory.prompting.renew(key)

@@ -55,7 +55,6 @@ export function cutBefore(messages: readonly Message[], at: number): number {
   return cut
 }
 
-/** `before` and `after` stay as they are, `between` is what a summary stands for. */
 export type Parts = { before: readonly Message[]; between: readonly Message[]; after: readonly Message[] }
 
 export function splitAt(messages: readonly Message[], at: number): Parts {

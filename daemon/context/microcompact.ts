@@ -16,7 +16,6 @@ const FREED_TOKENS = 20_000
 
 type Result = { toolUseId: string; tool: string; at: number; block: Block; tokens: number }
 
-/** `memories`: whether any that were shown went with them. */
 export type Cleared = { messages: Message[]; results: Result[]; memories: boolean }
 
 export function clearable(counter: Counter, messages: readonly Message[]): Result[] {

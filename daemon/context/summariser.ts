@@ -1,5 +1,4 @@
 /** What can stand for a conversation: its notes, or a summary by a model, which is told less when it was too much. */
-
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Agent } from '../agent/agent.ts'
 import { daemonPrefix } from '../agent/prefix.ts'
@@ -28,7 +27,6 @@ export type Notes = {
   before: () => readonly string[]
 }
 
-/** `cut`: the answer was longer than it may be. */
 export type Answered = { text: string; cut?: boolean } | { failed: 'none' | 'stopped' | 'other'; message: string }
 
 /** `shortened`: only a part of the conversation, so the prefix that the session's jobs share does not fit. */

@@ -34,7 +34,6 @@ export function createCounter() {
     typeof content === 'string' ? textTokens(content) : sum(content.map(block)),
   )
   const all = (messages: readonly Message[]) => sum(messages.map(message))
-  /** `messages`: of a list that no response has counted yet. */
   return { block, message, all, messages: (messages: readonly Message[]) => padded(all(messages)) }
 }
 

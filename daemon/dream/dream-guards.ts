@@ -12,7 +12,6 @@ export function changedAmong(before: Texts, after: Texts): [string, string][] {
 type Guarded = {
   before: Texts
   after: Texts
-  /** Without the drafts of the model, and with them. */
   index: { before: string; after: string }
   maxDeletions: number
   words: Words

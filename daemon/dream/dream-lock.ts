@@ -51,7 +51,6 @@ export function createDreamLock({ stateDir, clock }: Core, dreams: Dreams) {
   const folder = join(stateDir, 'dreams')
   const own = (dir: string) => join(folder, hash('sha256', dir).slice(0, 32))
   const noteOf = (dir: string) => `${own(dir)}.json`
-  /** By dreams of this process. */
   const held = new Set<string>()
 
   const holderOf = (seen: Seen | undefined): Holder | undefined => {

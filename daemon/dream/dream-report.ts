@@ -80,7 +80,6 @@ export function noticeOf(settled: Settled, counts: Counts, { usd, calls }: Spent
 }
 
 const KEEP_TURNS = 30
-/** Per turn. */
 const TEXT_CHARS = 2_000
 
 export const NOTHING_SPENT: Spent = { calls: 0, input: 0, cacheRead: 0, cacheWrite: 0, output: 0 }

@@ -24,7 +24,6 @@ export function isAtEnd(outcome: DreamOutcome | undefined): boolean {
   return outcome !== undefined && AT_END.includes(outcome)
 }
 
-/** Per directory. */
 const KEEP = 100
 /** A file system and a clock may differ by so much. */
 const SLACK_MS = 2_000

@@ -26,7 +26,6 @@ export type Looks = {
   holder(): { pid: number; ageMs: number } | undefined
 }
 
-/** The numbers of one gate; `why`: it was closed. */
 type Passed = DreamCheck['gates'][number]
 
 export type Verdict = ReturnType<typeof walkGates>

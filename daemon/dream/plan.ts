@@ -14,10 +14,8 @@ export type Counts = Pick<DreamFacts, 'created' | 'merged' | 'updated' | 'remove
 
 type Plan = { writes: PlannedWrite[]; counts: Counts; losses: string[] }
 
-/** `heard`: the logs that the model may have read. */
 type Asked = { drafts: readonly Draft[]; maxDeletions: number; heard: string }
 
-/** Ends the reason of a deletion if another memory says the same. */
 export const MERGED_MARK = '(merged)'
 const MERGED = 'another memory says all of it'
 const REPAIRED = 'the index was put in order'

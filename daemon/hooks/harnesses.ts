@@ -96,7 +96,6 @@ const claudeCode: Harness = {
   capUnits: 10_000,
 }
 
-/** It has taken over the names of most events and fields. */
 const codex: Harness = {
   ...claudeCode,
   name: 'codex',

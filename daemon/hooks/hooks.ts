@@ -1,5 +1,4 @@
 /** Answers hooks: what a harness's model is told when something happens in a session. Never later than the deadline. */
-
 import type { Caller } from '../../schema/caller.ts'
 import type { PlainText } from '../../schema/contract.ts'
 import { MemoryError } from '../../schema/errors.ts'

@@ -1,5 +1,4 @@
 /** Mail as a part of what a hook prints. A letter is acknowledged once its last piece has reached the harness. */
-
 import type { Mail } from '../../schema/mail.ts'
 import type { Core } from '../core.ts'
 import type { MailService } from '../mail/mail.ts'
@@ -13,7 +12,6 @@ import type { Part } from './hooks.ts'
 /** `onLost` also where nothing came of it. */
 export type MailPart = { part: Part; onSent: () => void; onLost: () => void }
 
-/** How far a letter was printed: all of it, or up to that unit of its body. */
 type Printed = { id: string; upTo: number | 'end' }
 
 /** Of one hook: memories are to have room beside it. */

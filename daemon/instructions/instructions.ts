@@ -159,7 +159,6 @@ function frontMatterLength(text: string): number {
   return text.startsWith('---') ? Math.max(0, text.slice(0, 100_000).indexOf('\n---')) : 0
 }
 
-/** Of an include: a folder or an image was hardly meant as one. */
 function isWorthSaying({ refused }: Refusal): boolean {
   return refused === 'too-large' || refused === 'unreadable'
 }

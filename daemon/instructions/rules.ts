@@ -1,5 +1,4 @@
 /** Where instruction files may stand, and whether a rule among them applies to the files in question. Lists folders, reads no file. */
-
 import { type Dirent, opendirSync, statSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { message } from '../platform/files.ts'
@@ -57,7 +56,6 @@ function namesOf(file: string, roots: string[]): { relative: string[]; absolute:
 
 export type Kind = 'managed' | 'user' | 'project' | 'local'
 
-/** `problem`: nothing to read there, and the user should know. */
 export type Source = { kind: Kind; path: string; role: 'file' | 'rule' } | { kind: Kind; path: string; problem: string }
 
 type Places = { cwd: string; root: string; claudeDir: string; managedFile: string; agentsMd: boolean }

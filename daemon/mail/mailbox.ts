@@ -18,7 +18,6 @@ import { type Registry, SESSION } from './registry.ts'
 
 export type Reading = { waitMs: number; after?: number | undefined; limit?: number | undefined; signal: AbortSignal }
 
-/** A reader: its own box, all boxes that are read with it, and how many mails are in them. */
 type Reader = { box: string; boxes: readonly string[]; waiting: number }
 
 const ANSWERS: Partial<Record<MailKind, MailKind>> = {
@@ -52,7 +51,6 @@ export function createMailbox({ db, clock, events }: Core, registry: Registry) {
     return registry.alive().flatMap(({ name, session }) => (isSender(name, session) ? [] : [readerOf(name)]))
   }
 
-  /** Those who read one of these boxes look again; without boxes, all of them. */
   const wake = (boxes?: readonly string[]): void => {
     for (const waiter of [...waiters])
       if (!boxes || boxes.some((box) => waiter.boxes.has(box))) {

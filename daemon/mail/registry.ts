@@ -1,5 +1,4 @@
 /** The agents that registered, by name: whether their processes live, and which boxes of mail each of them reads. */
-
 import { MemoryError } from '../../schema/errors.ts'
 import type { AgentRegistration } from '../../schema/mail.ts'
 import type { Core } from '../core.ts'

@@ -10,7 +10,6 @@ import { type MessageTable, readMessages } from '../sessions/message-table.ts'
 import { fields } from '../transcripts/formats/fields.ts'
 import type { Registry } from './registry.ts'
 
-/** What a model is told of a message, and what a line is made of without a model. */
 export type Doing = { by: string; text: string; toolCalls: readonly { name: string; input: string }[] }
 
 const NEWEST = 12

@@ -7,7 +7,6 @@ type Asked = {
   notes: string
   file: string
   sessionId: string
-  /** Its name in the transcript; undefined if the notes cover nothing yet. */
   firstNew: string | undefined
   prompt: string | undefined
 }

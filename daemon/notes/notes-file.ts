@@ -1,9 +1,9 @@
 /** The notes of sessions. A row is written before its text: after a kill the text's hash tells which row holds. */
-import { hash } from 'node:crypto'
 import { lstatSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Core } from '../core.ts'
 import { removeLeftovers, writeAtomic } from '../platform/files.ts'
+import { hashOf } from '../platform/safe-folder.ts'
 import { safeId } from '../platform/text.ts'
 import type { SessionKey } from '../sessions/message-table.ts'
 
@@ -101,10 +101,6 @@ export function createNotesFile({ stateDir, db }: Core) {
     /** The files of that age are deleted by housekeeping. */
     expire: (beforeMs: number): number => expired.run(beforeMs).changes,
   }
-}
-
-export function hashOf(text: string): string {
-  return hash('sha256', text, 'hex')
 }
 
 function textAt(path: string): string | undefined {

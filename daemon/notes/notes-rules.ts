@@ -293,7 +293,6 @@ export function short(text: string, chars: number): string {
   return `${space > chars * 0.7 ? cut.slice(0, space) : cut}…`
 }
 
-/** The beginning, and the identifiers of the rest. */
 export function shortWithNames(text: string, chars: number, namesChars: number): string {
   const line = oneLine(text)
   const head = short(line, chars)

@@ -1,5 +1,4 @@
 /** Notes of a session, by a model or by rules. After a kill, the notes and what they cover are both old or both new. */
-
 import { setImmediate as turn } from 'node:timers/promises'
 import { MemoryError } from '../../schema/errors.ts'
 import type { SessionNotes } from '../../schema/session.ts'
@@ -8,6 +7,7 @@ import type { Core } from '../core.ts'
 import { type JobKind, LOST, type Outcome, skipped } from '../jobs/job.ts'
 import type { Models } from '../models/models.ts'
 import { message } from '../platform/files.ts'
+import { hashOf } from '../platform/safe-folder.ts'
 import { copied, padded, textTokens, tokensIn } from '../platform/text.ts'
 import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
@@ -15,7 +15,7 @@ import { type MessageRow, type MessageTable, readMessages, type SessionKey } fro
 import { sessionName } from '../sessions/sessions.ts'
 import type { Settings } from '../settings/settings.ts'
 import { notesDirective } from './notes-directive.ts'
-import { type Coverage, createNotesFile, hashOf, NOTES_FILE } from './notes-file.ts'
+import { type Coverage, createNotesFile, NOTES_FILE } from './notes-file.ts'
 import { cappedNotes, keptNotes } from './notes-guard.ts'
 import { addGathered, createGathering, type Spoken } from './notes-rules.ts'
 import { blankNotes, readCustom } from './template.ts'
@@ -171,7 +171,6 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
       }),
   }
 
-  /** Within their caps. `content`: empty if nothing is noted yet. */
   const notesFor = (key: SessionKey) => {
     const { text = '', covers } = file.read(key) ?? {}
     const { template } = readCustom(claudeDir)

@@ -31,7 +31,6 @@ type StoredSession = {
   /** Rows cannot tell: the conversation has branched, or an injected text may have begun a turn. */
   unsure: 0 | 1
   readBytes: number
-  /** Of all answers, each counted once; without what was copied from another session. */
   tokens: number
   gone: 0 | 1
 }

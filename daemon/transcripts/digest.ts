@@ -11,7 +11,6 @@ import type { MessageStep, SessionRow, Step } from './transcript-table.ts'
 export type Known = {
   session: Session
   hidden?: true
-  /** For harnesses whose token counts add up over the session. */
   counted?: Usage
   /** Rows alone cannot count turns: the conversation has branched, or something injected may have begun a turn. */
   unsure?: true

@@ -12,7 +12,6 @@ import { type Progress, pathHasSecret } from './ingest.ts'
 import { type Outcome, type ReadQueue, type Sweep, walkNames } from './read-queue.ts'
 import { lstat } from './tail.ts'
 
-/** Without `harness`, each file is looked at to find out which one wrote it. */
 export type Folder = { dir: string; harness?: string | null | undefined }
 export type ImportFolders = ReturnType<typeof createImportFolders>
 

@@ -24,7 +24,6 @@ type Running = { worker: Worker; exited: Promise<void> }
 type Asked = { resolve: (answer: never) => void; reject: (error: Error) => void }
 
 const IDLE_MS = 5_000
-/** Files of a backlog that the thread is told of at a time. */
 const MOST_POSTED = 400
 const SETTLED_MS = 2_000
 

@@ -147,7 +147,6 @@ type Belongs = { file: number; session: number; uid: string; copied: 0 | 1; isNe
 const WORLDWIDE_CHARS = 20
 
 function prepareMessages(db: Db) {
-  /** How often a line was met in a file that is read on. */
   const counted = createLru<string, number>(10_000)
   const occurrences = db
     // `+`: by the index on names. A file may hold a hundred thousand.

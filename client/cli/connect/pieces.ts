@@ -140,7 +140,6 @@ function cut(text: string, floor: number, from: number, to: number): string {
   return kept + (notes !== '' ? '\n' : text.slice(begin, text.indexOf('\n', begin) + 1)) + text.slice(to)
 }
 
-/** Each after a gap, which has a line break where the comment before it goes to the end of its line. */
 function joined(comments: readonly string[], gap: string): string {
   const after = (comment: string | undefined) => (comment?.startsWith('//') && !gap.includes('\n') ? '\n' : gap)
   return comments.map((comment, n) => after(comments[n - 1]) + comment).join('')

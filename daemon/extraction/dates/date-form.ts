@@ -18,7 +18,6 @@ export function localDay(atIso: string): number | undefined {
   return written ? dayOf(Number(written[1]), Number(written[2]), Number(written[3])) : undefined
 }
 
-/** `weekday`: Monday is 0. */
 export function partsOf(day: number) {
   const date = new Date(day * DAY_MS)
   return {

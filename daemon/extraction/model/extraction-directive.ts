@@ -8,7 +8,6 @@ type DirectiveParts = {
   transcript: 'shown' | 'unnamed'
   manifest: string
   team: boolean
-  /** Today's log and its end, where memories go into daily logs. */
   log?: { file: string; tail: string } | undefined
 }
 

@@ -199,7 +199,6 @@ const EXCERPT_UNITS = 500
 const LOOKED_UNITS = 64 * 1024
 const CAP_PIECES = 400
 
-/** `content`: words of the memory that the excerpt is for. */
 export function excerptOf(text: string, content: ReadonlySet<string>): string {
   const whole = text.trim()
   if (whole.length <= EXCERPT_UNITS) return whole

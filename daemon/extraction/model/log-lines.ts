@@ -1,5 +1,4 @@
 /** Lines that a model adds to a daily log. What the log holds stays as it is, whether the model repeats it or not. */
-
 import { absoluteDates, relativeDatesIn } from '../dates/dates.ts'
 import { localStamp } from '../session-words.ts'
 import { plainText } from './compared-words.ts'
@@ -77,7 +76,6 @@ export function datedText(before: string, content: string, cited: readonly Spoke
       stretches(lines, known).map(({ isFresh, lines: some }) => {
         if (!isFresh) return some.join('\n')
         const apart = some.flatMap((line) => relativeDatesIn(seen(line)))
-        // A date is broken across lines: join them.
         const isBroken = isOpen && relativeDatesIn(flat(some)).join('\n') !== apart.join('\n')
         return isBroken ? datedLine(flat(some), cited) : some.map((line) => datedLine(line, cited)).join('\n')
       }),

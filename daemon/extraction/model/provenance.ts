@@ -1,5 +1,4 @@
 /** Decides whose word a model's change is: it may cite a person and write what a web page told it. Pure. */
-
 import { isIndex } from '../../memory/file-names.ts'
 import { relativeDatesIn } from '../dates/dates.ts'
 import {

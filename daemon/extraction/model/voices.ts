@@ -1,5 +1,4 @@
 /** Who said what in a session: the persons' own words, and everything else. */
-
 import { localStamp, partWords } from '../session-words.ts'
 import { statementsIn } from '../statements.ts'
 import { formsIn, plainText, runOf, sentences, type Word, wordsIn } from './compared-words.ts'

@@ -35,7 +35,6 @@ export type Message = {
   model?: string
   cwd?: string
   branch?: string
-  /** Whose conversation it is when it is not that of the session itself. */
   subAgent?: string
   startsTurn?: true
   /** The turn as the harness names it: what is said within one it already runs begins no other. */
