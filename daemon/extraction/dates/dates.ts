@@ -1,4 +1,4 @@
-/** Makes relative dates absolute. chrono-node 2.10.3 got a third of the test's forms wrong ("the 15th", 月底). Pure. */
+/** Makes relative dates absolute. chrono-node 2.10.3 got over a third of the test's forms wrong ("the 15th", 月底). Pure. */
 import { chinese } from './chinese-dates.ts'
 import { type Form, iso, localDay } from './date-form.ts'
 import { english } from './english-dates.ts'
