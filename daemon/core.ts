@@ -23,7 +23,6 @@ export type CoreOptions = {
   terminal: LogTarget['terminal']
 }
 
-/** When the databases cannot be opened, closes the rest again and throws. */
 export async function openCore({ places, settings, env, clock, version, lastStop, terminal }: CoreOptions) {
   const { stateDir } = places
   const layout = storeLayout(stateDir)
@@ -57,7 +56,6 @@ export async function openCore({ places, settings, env, clock, version, lastStop
   const core = {
     ...{ places, stateDir, layout, env, version, lastStop },
     ...{ clock, log, settings, events, health, disk, lifecycle },
-    /** Background work rests while requests come in. */
     givingWay: createGivingWay(clock),
     repaired,
     /** Handles errors of background work: they are logged, unless the disk, which has its own condition, is the cause. */

@@ -33,7 +33,6 @@ import { createSessions } from './sessions/sessions.ts'
 import { watchSettings } from './settings/live-settings.ts'
 import { createTranscriptReader } from './transcripts/transcript-reader.ts'
 
-/** When one part cannot be started, stops the others again and throws. */
 export async function startDaemon(options: CoreOptions) {
   const core = await openCore(options)
   const { log, stop, version, places, lastStop } = core
@@ -48,7 +47,6 @@ export async function startDaemon(options: CoreOptions) {
         core.logged('no caller caught an error')(error)
         return isDiskError(error) || isCorruption(error)
       },
-      /** Lets running work finish for up to `drainMs`, then stops every part, last started first. */
       stop: async (drainMs: number) => {
         log.info({ drainMs }, 'memoryd is stopping')
         return (await stop(drainMs)).outcome
@@ -118,27 +116,8 @@ async function startParts(core: Core): Promise<void> {
 
   jobs.start()
   parts.add('jobs', jobs.stop)
-  if (lastStop === 'unclean') {
-    const giveUp = new AbortController()
-    let checked: Promise<void> | undefined
-    const check = () => {
-      checked ??= store.checkIndex(giveUp.signal).then((what) => {
-        if (!what) return
-        repaired(what)
-        reader.indexReplaced()
-      }, checkLater)
-    }
-    const checkLater = (error: unknown) => {
-      if (disk.blames(error)) checked = undefined
-      else repaired(error)
-    }
-    check()
-    disk.onRecovered(check)
-    parts.add('index check', () => {
-      giveUp.abort()
-      return checked
-    })
-  }
+  store.onIndexReplaced(reader.indexReplaced)
+  parts.add('index check', store.checkIndex(lastStop, disk, repaired))
   memory.start()
   reader.start()
   mail.start()

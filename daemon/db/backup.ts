@@ -59,7 +59,6 @@ export function newestUsableBackup(folder: string, nowMs: number): string | unde
   return [...files.filter((file) => !fromTheFuture(file)), ...files.filter(fromTheFuture)].find(isUsable)
 }
 
-/** Sound, ours, and of a schema we know. Throws when the disk does not tell. */
 export function isUsable(file: string): boolean {
   if (!statSync(file, { throwIfNoEntry: false })?.isFile()) return false
   const problems = problemsOf(file, openForReading, (db) => {

@@ -139,7 +139,6 @@ export function storeLayout(stateDir: string) {
   }
 }
 
-/** What SQLite finds wrong with the whole file, or with one table of it; empty when sound. */
 export function quickCheck(db: Db, table?: string): string[] {
   try {
     const rows = db.pragma(`quick_check(${table ? `"${table}"` : 10})`) as { quick_check: string }[]

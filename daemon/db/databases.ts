@@ -2,7 +2,7 @@
 import { closeSync, existsSync, lstatSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { MemoryError } from '../../schema/errors.ts'
-import { isDiskError } from '../platform/disk.ts'
+import { type Disk, isDiskError } from '../platform/disk.ts'
 import { createInTurn } from '../platform/queue.ts'
 import { backUp, backUpBeforeMigration, dailyBackupName, newestUsableBackup } from './backup.ts'
 import type { Db, Layout } from './database.ts'
@@ -38,22 +38,49 @@ export function openDatabases(stateDir: string, nowMs: number) {
   let held: number | undefined
   const inTurn = createInTurn()
   const alone = <T>(work: () => Promise<T>): Promise<T> => inTurn('history.db', work)
+  const listeners: (() => void)[] = []
+
+  const replaceDamagedIndex = async (signal: AbortSignal): Promise<string | undefined> => {
+    held ??= openSync(layout.index, 'r')
+    const [problem] = await checkInWorker(layout.index, held, signal)
+    if (problem === undefined) return undefined
+    index.close()
+    held = void closeSync(held)
+    const aside = setAside(layout.index, layout.corrupt, nowMs)
+    index = openIndex(layout, nowMs, repairs)
+    return indexDamage(problem, aside)
+  }
 
   return {
     history,
     /** Ask for it each time: it is replaced when it turns out to be broken. */
     index: () => index,
     repairs,
-    /** Checks index.db in a thread of its own; a broken one is set aside and begun anew, and said so. */
-    checkIndex: async (signal: AbortSignal): Promise<string | undefined> => {
-      held ??= openSync(layout.index, 'r')
-      const problems = await checkInWorker(layout.index, held, signal)
-      if (problems.length === 0) return undefined
-      index.close()
-      held = void closeSync(held)
-      const aside = setAside(layout.index, layout.corrupt, nowMs)
-      index = openIndex(layout, nowMs, repairs)
-      return `index.db was damaged (${problems[0]}); it is kept as ${aside}, and a new one is begun`
+    onIndexReplaced: (listener: () => void) => void listeners.push(listener),
+    /** After an unclean stop; once more when the disk that kept the check from its end has recovered. Returns how to stop it. */
+    checkIndex: (lastStop: 'clean' | 'unclean', disk: Disk, report: (what: unknown) => void) => {
+      const giveUp = new AbortController()
+      let checked: Promise<void> | undefined
+      const replaced = (damage: string | undefined) => {
+        if (damage === undefined) return
+        report(damage)
+        for (const listener of listeners) listener()
+      }
+      const failed = (error: unknown) => {
+        if (disk.blames(error)) checked = undefined
+        else report(error)
+      }
+      const check = () => {
+        checked ??= replaceDamagedIndex(giveUp.signal).then(replaced, failed)
+      }
+      if (lastStop === 'unclean') {
+        check()
+        disk.onRecovered(check)
+      }
+      return () => {
+        giveUp.abort()
+        return checked
+      }
     },
     backUpDaily: (nowMs: number) =>
       alone(async (): Promise<'made' | 'exists'> => {
@@ -117,9 +144,13 @@ function openIndex(layout: Layout, nowMs: number, repairs: string[]): Db {
     if (error instanceof MemoryError || (isDiskError(error) && !isForeign)) throw error
     if (isCorruption(error) && problemsOf(layout.index, openDatabase).length === 0) return open()
     const aside = setAside(layout.index, layout.corrupt, nowMs)
-    repairs.push(`index.db was damaged (${(error as Error).message}); it is kept as ${aside}, and a new one is begun`)
+    repairs.push(indexDamage((error as Error).message, aside))
     return open()
   }
+}
+
+function indexDamage(problem: string, aside: string): string {
+  return `index.db was damaged (${problem}); it is kept as ${aside}, and a new one is begun`
 }
 
 function openMigrated(file: string, bring: (db: Db) => void): Db {

@@ -49,7 +49,6 @@ export async function inspect({ places, env }: Ground): Promise<Finding[]> {
   ]
 }
 
-/** A check that fails is a finding too. */
 async function explained(check: string, look: () => Finding | Promise<Finding>): Promise<Finding> {
   try {
     return await look()

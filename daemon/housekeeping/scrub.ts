@@ -320,7 +320,6 @@ function cleanLines(db: Db, of: Pick<Purge, 'dir' | 'change' | 'at'>, file: stri
   }
 }
 
-/** A list that is bound as JSON under this name. */
 function listed(name: string): string {
   return `(SELECT value FROM json_each(@${name}))`
 }

@@ -30,7 +30,6 @@ export function createJobTable(current: () => Db) {
       const shown = rows.slice(0, limit)
       return { jobs: shown.map(jobOf), next: rows.length > limit ? shown.at(-1)?.seq : undefined }
     },
-    /** Jobs of this key that are unfinished or were created since `sinceMs`. */
     ofKey: (kinds: readonly string[], key: string, sinceMs: number) =>
       statements().ofKey.all(JSON.stringify(kinds), key, sinceMs) as string[],
     /** A failed job that was followed by another of its key has no longer failed. */
@@ -154,7 +153,6 @@ function jobOf(row: JobRow) {
     createdMs: row.created_at,
     startedMs: row.started_at ?? undefined,
     endedMs: row.ended_at ?? undefined,
-    /** Infinite when it waits for something that has no time. */
     readyMs: ready >= NEVER_MS ? Number.POSITIVE_INFINITY : ready,
     attempts: row.attempts,
     failures: row.failures,
@@ -162,7 +160,6 @@ function jobOf(row: JobRow) {
     result: row.result === null ? undefined : (JSON.parse(row.result) as unknown),
     runId: row.run ?? undefined,
     truncated: row.truncated === 1,
-    /** More became due while it ran: another run follows. */
     trailing: row.trailing !== null,
     followedBy: row.followed_by ?? undefined,
   }
@@ -180,7 +177,6 @@ export type Ending =
   /** `retryAt` of a failed job is for what became due meanwhile. */
   | { to: 'failed' | 'queued'; error: string; failures: number; retryAt: number }
   | { to: 'waiting'; error: string; retryAt: number }
-  /** Given up by a process that stops. */
   | { to: 'released' }
 
 export type Claim = {
@@ -188,7 +184,6 @@ export type Claim = {
   nowMs: number
   /** Kinds that may be begun, each with the most that may run together of its sort. */
   sorts: readonly { kinds: readonly string[]; atOnce: number }[]
-  /** Kinds that come after all others, the newest first. */
   low: readonly string[]
   /** The directory that a job will be at, where it was not known when the job was enqueued. */
   dirOf: (job: Job) => string | undefined
@@ -246,14 +241,12 @@ function prepareJobClaims(db: Db) {
       not_before = @notBefore, retry_at = @retryAt, since = @nowMs, watermark = @watermark, input = @input, dir = @dir,
       trailing = NULL, ended_at = NULL, owner = NULL, lease_until = NULL WHERE id = @id`)
 
-  /** What became due meanwhile is a job of its own. */
   const close = (old: JobRow, ending: Partial<JobRow> & { state: string }, nowMs: number, retryAtMs = 0) => {
     const { state, error = null, failures = old.failures, result = null, run = null, truncated = 0 } = ending
     end.run({ id: old.id, state, error, failures, result, run, truncated, nowMs })
     if (old.trailing !== null) followed.run(insert(JSON.parse(old.trailing), nowMs, retryAtMs), old.id)
   }
 
-  /** To be run once more, with the newest input. */
   const reopen = (old: JobRow, change: Partial<JobRow> & { state: string; retry_at: number }, nowMs: number) => {
     const newest = old.trailing === null ? undefined : (JSON.parse(old.trailing) as Due)
     const { dir, watermark, input } = newest ? contentOf(newest) : old
@@ -322,7 +315,6 @@ function prepareJobClaims(db: Db) {
       const dir = found.dir ?? dirOf(jobOf(found)) ?? null
       if (dir !== found.dir) {
         stand.run(dir, found.id)
-        // Another job is at that directory: passed over until it is done.
         if (atDir.get(dir) || at.some((other) => other.dir === dir)) continue
       }
       take.run({ id: found.id, owner, until: nowMs + LEASE_MS, nowMs })

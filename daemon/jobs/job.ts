@@ -32,7 +32,6 @@ export const LOST = { failed: 'another run has taken it over' }
 
 export type Claimed = Pick<Job, 'id' | 'kind' | 'key' | 'dir' | 'watermark' | 'input' | 'attempts'>
 
-/** Fields of the event besides the text. */
 export type Telling = Pick<JobEvent, 'import'>
 
 export type RunContext = {

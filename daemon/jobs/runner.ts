@@ -109,7 +109,6 @@ export function createRunner(
     return Math.min(LOOK_EVERY_MS, (claims.nextReady(nowMs) ?? Number.POSITIVE_INFINITY) - nowMs)
   }
 
-  /** One look serves all calls until then. */
   const lookSoon = () => {
     if (isCalled) return
     isCalled = true
@@ -285,7 +284,6 @@ export function createRunner(
 const FIRST_BACKOFF_MS = 30_000
 const BACKOFF_GROWS = 4
 const LONGEST_BACKOFF_MS = 15 * 60_000
-/** Failures in a row after which a job is given up. */
 const BREAKER_AT = 3
 /** A job that waits for a moment in the past would be tried again and again. */
 const SHORTEST_WAIT_MS = 1_000

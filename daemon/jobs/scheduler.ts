@@ -105,7 +105,6 @@ export function createScheduler({ clock, db, disk, health, log }: Core, runner: 
     await planAll().catch(failed)
   }
 
-  /** Timers stand still while the machine sleeps, and miss a clock that is set. */
   const look = (): void => {
     const nowMs = clock.now()
     const isKept = [...tasks.values()].every(

@@ -37,7 +37,6 @@ export type Directory = {
   memories: ReadonlyMap<string, KnownMemory>
   /** Goes up with every change of `memories`. */
   version: number
-  /** How many files have changed or come and are not read yet. */
   unread(): number
 }
 
@@ -55,9 +54,7 @@ const SAVE_FAILED = 'what is known of memories could not be saved'
 type Entry = Directory & {
   memories: Map<string, KnownMemory>
   lookedMs: number
-  /** To be read before all others. */
   changed: Set<string>
-  /** To be read, the newest first. */
   found: Map<string, FoundMemory>
   unsaved: Set<string>
   reading: Promise<void> | undefined
@@ -142,7 +139,6 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
     void lookLater().catch(logged('a memory directory could not be looked through'))
   }
 
-  /** Reads until the time is over, or `most` files. */
   const readSome = (entry: Entry, most = Number.POSITIVE_INFINITY): void => {
     if (entry.unread() === 0) return
     const endMs = clock.elapsed() + (most === Number.POSITIVE_INFINITY ? SLICE_MS : Number.POSITIVE_INFINITY)
@@ -219,7 +215,6 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
       }
     })
 
-  /** The newest, and how many there are besides. */
   const list = (dir: string, { limit = LIST_MEMORIES } = {}): Listing => {
     const entry = entryOf(dir)
     look(entry)
@@ -241,9 +236,7 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
         if (journal.tip(dir, item.file) !== undefined || !(await names.has(item.file))) safe.push(item)
       return { items: safe, older }
     },
-    /** As it is now. */
     read,
-    /** A memory that says the same, however it is written. */
     findSame: async (dir: string, text: string): Promise<KnownMemory | undefined> => {
       open(dir)
       const entry = entryOf(dir)
@@ -254,7 +247,6 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
       const now = found && read(dir, found.file)
       return now?.value === value ? now : undefined
     },
-    /** These files were written, or a watch saw them change. */
     changed: (dir: string, files: readonly string[]): void => {
       const entry = entries.get(dir)
       if (!entry) return
@@ -274,7 +266,6 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
         await turn()
       }
     },
-    /** The rows were deleted: all of them are written again. */
     wiped: (): void => {
       for (const entry of entries.values()) for (const file of entry.memories.keys()) saveLater(entry, file)
     },

@@ -32,7 +32,6 @@ export type NewMemory = {
 export type RunOptions = {
   /** Runs first in the transaction that saves `files`; what it returns runs in the one that takes them back. */
   inTransaction: (files: string[]) => () => void
-  /** Asked right before anything is changed. */
   mayWrite: () => boolean
 }
 
@@ -102,7 +101,6 @@ export function createChangeRuns(
   }
 
   return {
-    /** Each as a file, or all as lines of the day's log. What is known already is left out. */
     save: ({ cwd, env, memories, logDay, ...options }: Run): Promise<RunSaved> => {
       const runId = newRunId('extract', core.clock.now())
       const author: Author = { actor: `agent:${runId}`, reason: 'stated by a person', runId }
@@ -125,7 +123,6 @@ export function createChangeRuns(
         manifest: [manifest(listed()), ...waitingIn(dir)].filter((lines) => lines !== '').join('\n'),
         textOf: (file: string): string => present(file)?.text ?? '',
         hashOf: (file: string): string | undefined => present(file)?.hash,
-        /** The newest first, up to a cap. */
         untrustedTexts: (): string[] => {
           let left = CAP_UNTRUSTED_UNITS
           return listed()
@@ -136,7 +133,6 @@ export function createChangeRuns(
               return text === '' ? [] : [text]
             })
         },
-        /** Why a write would be refused. Any other error is thrown. */
         refuses: async (write: RunWrite): Promise<string | undefined> => {
           if (reviews.filesIn(dir).has(write.file)) return `${write.file} waits for review; leave it until then`
           // A folder that cannot be made is not the fault of the write.
@@ -179,7 +175,6 @@ async function endRun(
 
 const FIELD = /^(?:---.*|["']?(?:name|description|type|trust|evidence|metadata)["']?[ \t]*:.*|[ \t]+type[ \t]*:.*)$/i
 
-/** `rest`: what the front matter says besides. */
 export function memoryOf(text: string) {
   const { name = '', description = '', type, trust, body, raw, problem } = parseTopic(text)
   const rest = raw
@@ -189,7 +184,6 @@ export function memoryOf(text: string) {
   return { text, name, description, body, rest, type, untrusted: trust === 'untrusted', problem }
 }
 
-/** Leaves exactly one mark, whatever stood there. */
 export function markUntrusted(text: string): string {
   const block = splitFrontMatter(text)
   const lines = block?.yaml.match(/^[ \t]*["']?trust["']?[ \t]*:/gim) ?? []

@@ -35,7 +35,6 @@ export type Consolidation<Plan> = {
   plan(seen: SeenDirectory): Plan & { writes: readonly PlannedWrite[]; losses: readonly string[] }
   /** As in `Batch`. */
   inTransaction(plan: Plan, ended: Settled): () => void
-  /** Asked right before anything is changed. */
   mayWrite(): boolean
 }
 
@@ -75,7 +74,6 @@ export function createConsolidation(core: Core, writer: Writer, journal: Journal
 
   return {
     read,
-    /** Why a write of the run would be refused. */
     refusalOf: async (dir: string, write: Write, runId: string): Promise<string | undefined> => {
       const elsewhere = foreignIn(write.file)
       if (elsewhere !== undefined) return elsewhere

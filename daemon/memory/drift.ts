@@ -19,7 +19,6 @@ const TARGET = /`make\s+([A-Za-z][\w.-]*)`/g
 /** Looked for from the beginning of a word only: in the middle of a long one every letter would begin it again. */
 const ADDRESS = /(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*:\/\/\S+/gi
 
-/** Each once. */
 export function mentionsIn(text: string): Mention[] {
   const found = new Map<string, Mention>()
   const add = (kind: Mention['kind'], name: string) => {
@@ -37,7 +36,6 @@ export function mentionsIn(text: string): Mention[] {
   return [...found.values()].slice(0, MOST_MENTIONS)
 }
 
-/** What a text names and the project does not have. */
 export function driftOf(text: string, root: string): Mention[] {
   const mentions = existsSync(root) ? mentionsIn(text) : []
   const isNamed = (kind: Mention['kind']) => mentions.some((mention) => mention.kind === kind)
@@ -50,7 +48,6 @@ export function driftOf(text: string, root: string): Mention[] {
   })
 }
 
-/** A few of what a text names and none of these projects has, in words. */
 export function driftIn(text: string, rootsOf: () => readonly string[]): string[] {
   if (mentionsIn(text).length === 0) return []
   const [first = [], ...others] = rootsOf().map((root) => driftOf(text, root).map(mentionText))

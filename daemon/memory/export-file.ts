@@ -10,7 +10,6 @@ import { shown } from '../platform/text.ts'
 const NONE = { files: 0, texts: 0, changes: 0, tombstones: 0 }
 const COUNTED = { file: 'files', text: 'texts', change: 'changes', tombstone: 'tombstones' } as const
 
-/** Keeps the counts and the checksum for the end line. */
 export function createLinePrinter() {
   const sum = createHash('sha256')
   const counts = { ...NONE }

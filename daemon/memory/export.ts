@@ -70,7 +70,6 @@ export function createExport(
   }
 }
 
-/** The content, or why it cannot be had. */
 function readable(dir: string, file: string): Content | string {
   try {
     const content = existsSync(dir) ? inFolder(dir, (folder) => folder.read(file)) : undefined

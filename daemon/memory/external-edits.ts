@@ -25,7 +25,6 @@ import {
 import type { CredentialNames } from './write-checks.ts'
 import type { Writer } from './writer.ts'
 
-/** Files that are read and journaled before other work gets a turn. */
 const BATCH_FILES = 20
 /** An editor's save is over by then. */
 const QUIET_MS = 200
@@ -260,7 +259,6 @@ export function createExternalEdits(
       watch.stop()
       await Promise.race([Promise.all(running), aborted(signal)])
     },
-    /** Called after the journal has the change. */
     onChange: (listener: (dir: string, files: string[]) => void) => void listeners.push(listener),
   }
 }

@@ -32,7 +32,6 @@ export function nameInIndex(file: string): string {
 const READ_CAP_UNITS = 4_096
 export const READ_CAP_SEGMENTS = 32
 
-/** `folder`: the first of them, if any. */
 type Name = { whole: string; segments: string[]; folder: string; leaf: string }
 type Rule = [words: string, isBroken: (name: Name) => boolean]
 
@@ -46,7 +45,6 @@ const has =
   ({ whole }: Name) =>
     pattern.test(whole)
 
-/** The caller is told the first one that is broken. */
 const rules: Rule[] = [
   ['is empty', ({ whole }) => whole === ''],
   ['has half a character in it', has(/\p{Cs}/u)],
@@ -123,7 +121,6 @@ export function twinAmong(name: string, entries: readonly string[]): string | un
   return entries.find((entry) => entry !== name && twinKey(entry) === key)
 }
 
-/** The n-th name to try; the first is the name itself. */
 export function numbered(file: string, n: number): string {
   return n === 1 ? file : file.replace(/(\.md)?$/, `_${n}$1`)
 }

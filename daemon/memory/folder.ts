@@ -164,7 +164,6 @@ export function openFolder(root: string, { reach, mayBeAt, listings = createList
     },
     /** Folders that are empty then go as well. With a `mode`, only a file that has it. */
     remove,
-    /** Throws where no file can be written. */
     probe: (): void => {
       const temporary = temporaryName()
       try {

@@ -30,7 +30,6 @@ export function createHistory(projects: Projects, journal: Journal, tombstones: 
     },
     run: (id: string): Run => reportOf(id, journal),
     hasRun: (id: string): boolean => journal.ofRun(id).some(({ op }) => op !== 'refused'),
-    /** What a run changed, or would if a person approved it. */
     filesOf: (id: string) => {
       const done = journal.ofRun(id).filter(({ partOf, op }) => partOf === undefined && op !== 'refused')
       const held = reviews.list().filter(({ runId }) => runId === id)

@@ -102,7 +102,6 @@ export function createImport(
   }
 }
 
-/** Adds a file to the batch, or returns why it may not be. */
 async function refusalIn(batch: Batch, file: string, bytes: Buffer): Promise<string | undefined> {
   const content = bytes.toString()
   if (bytes.length > CAP_BYTES) return `shape: it is larger than ${CAP_BYTES} bytes`
@@ -134,7 +133,6 @@ function occupiedIn(dir: string) {
   }
 }
 
-/** `hashes`: of the bytes as they come, and as they would be written. */
 export type Incoming = { file: string; hashes: readonly string[] }
 
 async function incomingOf(files: MemorySet['files'], occupied: Occupied): Promise<Incoming[]> {

@@ -77,7 +77,6 @@ function cutWarning({ lines, bytes, lineCut, keptLines, keptBytes }: Cut): strin
   )
 }
 
-/** In the file's order; lines count from 1. */
 export function parsePointers(content: string): (Pointer & { line: number })[] {
   return splitLines(content).flatMap((line, at) => {
     const pointer = readPointer(line.text)
@@ -173,7 +172,6 @@ export function lineChanges(before: readonly string[], after: readonly string[])
   return changes
 }
 
-/** In place. */
 export function applyLines(lines: string[], changes: readonly LineChange[]): void {
   for (const [at, gone, come] of changes.toReversed()) lines.splice(at, gone, ...come)
 }
@@ -212,7 +210,6 @@ function lastPointerIn(content: string): { start: number; pointer: WrittenPointe
   return undefined
 }
 
-/** In full, or cut as it would be written. */
 function says(written: WrittenPointer, pointer: Pointer): boolean {
   const saysTitle = written.title === oneLine(pointer.title)
   const saysHook = written.hook === oneLine(pointer.hook)

@@ -42,7 +42,6 @@ export type NewChange = {
   evidence: readonly Evidence[]
   /** `nothing`: a purge of the file begins with this change. */
   leaves?: 'history' | 'nothing'
-  /** What is undone with this change: the line in the index. */
   parts?: readonly NewChange[]
 }
 
@@ -255,7 +254,6 @@ export function createJournal(db: Db) {
     /** Newest first, parts left out unless their file is asked for. */
     list: ({ dir, file, limit, before = END }: ChangeFilter) =>
       all(file === undefined ? newest.all(dir, before, limit) : newestOfFile.all(dir, file, before, limit)),
-    /** The last change that took effect. */
     latest: (dir: string, file: string) => one(latest.get(dir, file)),
     tip: (dir: string, file: string): Tip | undefined => {
       const found = tip.get(dir, file, END) as TipRow | undefined
@@ -263,14 +261,11 @@ export function createJournal(db: Db) {
       const { actor, partOf, hash, exact } = found
       return { actor, partOf: partOf ?? undefined, hash: hash ?? undefined, exact: exact === 1 }
     },
-    /** What a file rests on, newest first. */
     evidence: (dir: string, file: string) =>
       (resting.all(dir, file) as string[]).flatMap((text) => JSON.parse(text) as Evidence[]),
-    /** Files that exist according to the journal, with their hashes. */
     hashes: hashesIn,
     files: (dir: string) => [...hashesIn(dir).keys()],
     at: (dir: string, file: string, at: number) => one(atTime.get(dir, file, at)),
-    /** Not settled, oldest first. */
     pending: () => all(since.all(settled, JSON.stringify([...open]))),
     /** Goes on with index texts that an earlier version kept whole. Tells whether there may be more. */
     shorten: (count: number): boolean => shorten(count),
@@ -279,7 +274,6 @@ export function createJournal(db: Db) {
   }
 }
 
-/** Deletes the texts that no change refers to any more. */
 export function dropOrphans(db: Db): void {
   db.exec(`DELETE FROM contents WHERE ${UNUSED}`)
 }

@@ -74,7 +74,6 @@ export function createMemory(core: Core, projects: Projects) {
       searchIndex.stop()
       catalogue.stop()
     },
-    /** Files were written, by this program or another. */
     onChange: (listener: OnChange) => void listeners.push(listener),
     /** Brings the journal up to what other programs did in a directory. */
     look: (dir: string) => externalEdits.look(dir).catch(logged('a memory directory could not be looked through')),
@@ -92,14 +91,12 @@ export function createMemory(core: Core, projects: Projects) {
     texts: {
       known: searchIndex.known,
       rejections: tombstones.stamp,
-      /** Whether a person has rejected something that it says. */
       isRejected: (dir: string, file: string, text: string) =>
         tombstones.find(directories.ofSameProject(dir), spokenValues(file, text)) !== undefined,
     },
     reading: createReader(core, projects, catalogue, journal, searchIndex),
     prompting: createPrompts(core, projects),
     ...remember(projects),
-    /** The same for a type of sub-agent. */
     ofAgent: (agent: Agent) => remember(projects.ofAgent(agent)),
     ...createChangeRuns(core, projects, writer, catalogue, reviews),
     consolidation: createConsolidation(core, writer, journal, reviews),

@@ -228,7 +228,6 @@ function createFollowing(db: Db, journal: Journal, projects: Projects) {
   }
 }
 
-/** Undefined for what is no directory. */
 export function inodeOf(dir: string): string | undefined {
   const stats = lstatSync(dir, { bigint: true, throwIfNoEntry: false })
   return stats?.isDirectory() ? `${stats.dev}:${stats.ino}` : undefined

@@ -8,7 +8,6 @@ import { oneLine } from './pointer.ts'
 
 export type MemoryPromptParts = {
   dir: string
-  /** As `loadIndex` gives it. */
   index: string
   /** Where team memory is on: the team's index, empty if there is none yet. */
   team?: string | undefined
@@ -148,7 +147,6 @@ type Guide = {
   use: string
   /** Which of them are shared where a team shares memories. */
   team: string
-  /** What was said, and what is kept of it. */
   examples: readonly (readonly [said: string, kept: string])[]
 }
 

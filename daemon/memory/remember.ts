@@ -37,7 +37,6 @@ export function createRemember(
     })
 
   return {
-    /** Throws where memories are switched off. */
     dirOf: (cwd: string, caller: Caller): string => places.forWriting(cwd, caller).dir,
 
     put: (cwd: string, caller: Caller, wish: Write & { content: string }, reason: string): Promise<Written> =>

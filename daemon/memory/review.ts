@@ -43,13 +43,11 @@ export function createReviews(db: Db) {
     return reviews.map((review) => Number(insert.run(rowOf(review)).lastInsertRowid))
   })
   return {
-    /** All in one transaction, with `inTransaction`, which runs first. */
     addAll: (reviews: readonly NewReview[], inTransaction?: () => void): number[] => addAll(reviews, inTransaction),
     get: (id: number): Review | undefined => {
       const row = byId.get(id) as Row | undefined
       return row && fromRow(row)
     },
-    /** Of one directory, or of all. */
     list,
     filesIn: (dir: string): Set<string> => new Set(list(dir).map(({ file }) => file)),
     remove: (id: number): void => void remove.run(id),

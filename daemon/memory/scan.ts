@@ -17,7 +17,6 @@ import { explainDiskError, inDirectory, isThere } from './folder.ts'
 import { oneLine } from './pointer.ts'
 import { parseTopic, splitFrontMatter, type TopicFields, topicFields } from './topic-file.ts'
 
-/** A memory without its text. */
 export type ScannedMemory = Partial<TopicFields> & {
   file: string
   /** Empty right after a change: another one might leave the stamp as it is. */
@@ -142,7 +141,6 @@ function modifiedMsOf({ mtimeMs }: Stats): number {
   return Math.max(-LAST_DATE_MS, Math.min(LAST_DATE_MS, Math.floor(mtimeMs)))
 }
 
-/** One line for each memory, for a model. */
 export function manifest(items: Pick<ScannedMemory, 'file' | 'type' | 'modifiedMs' | 'description'>[]): string {
   return items
     .map(({ file, type, modifiedMs, description }) => {
@@ -157,7 +155,6 @@ export function manifest(items: Pick<ScannedMemory, 'file' | 'type' | 'modifiedM
 export const DEPTH_FOLDERS = 8
 
 export type Visitor = {
-  /** `depth`: 1 for a folder of the directory itself. */
   enters(folder: string, depth: number): boolean
   file(file: string, stat: () => Stats | undefined): void
   /** Called like a memory, and no plain file. */

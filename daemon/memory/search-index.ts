@@ -67,7 +67,6 @@ export function createSearchIndex({ clock, db }: Core, journal: Journal) {
       refresh(dir)
       return find(dir, question)
     },
-    /** The same, without the update. */
     known: find,
     wipe: (): void => wipe(db.index()),
     stop: (): void => pending?.stop(),

@@ -26,18 +26,15 @@ export function createTombstones(db: Db) {
       for (const value of values) insertValue.run(dir, value, id)
       return id
     }),
-    /** The tombstone that holds one of these values in one of these directories. */
     find: (dirs: readonly string[], values: readonly string[]) =>
       find.get(JSON.stringify(dirs), JSON.stringify(values)) as Tombstone | undefined,
     list: () => list.all() as Tombstone[],
-    /** Of one directory, oldest first, with what each is recognised by. */
     withValues: (dir: string) =>
       (inDir.all(dir) as Tombstone[]).map(({ id, at, file, excerpt }) => {
         return { at, file, excerpt, values: valuesUnder.all(id) as string[] }
       }),
     /** Another one whenever something was rejected or lifted; empty while nothing is. */
     stamp: () => stamp.get() as string,
-    /** Returns whether there was one. */
     lift: (id: number): boolean => remove.run(id).changes > 0,
   }
 }
@@ -88,7 +85,6 @@ export function valuesOf(...texts: string[]): string[] {
   return [...values]
 }
 
-/** As one value, however short. */
 export function wholeValue(text: string): string[] {
   return readingsOf(text, (part) => part).flatMap((value) => (value === '' ? [] : [hashOf(value)]))
 }

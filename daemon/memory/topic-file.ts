@@ -49,7 +49,6 @@ function fieldsOf(data: Record<string, unknown>): Partial<TopicFields> {
   return withValues({ name: asLine(data.name), description: asLine(data.description), type, trust })
 }
 
-/** Without the fields that are undefined or null. */
 export function withValues<T extends object>(fields: T): { [Field in keyof T]?: NonNullable<T[Field]> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null)) as T
 }

@@ -53,7 +53,6 @@ export function createUndo(core: Core, writer: Writer, journal: Journal) {
       if (!change) throw new MemoryError('NOT_FOUND', `there is no change ${id}`)
       return undo([change], { actor, reason: `undo of change ${id}` })
     },
-    /** The undo is a run itself. */
     run: async (runId: string, actor: string): Promise<{ runId: string; applied: Written[] }> => {
       // Undone like any other it would take the memories from the new place, and the old one has none to go back to.
       if (isMove(runId))

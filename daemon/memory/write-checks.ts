@@ -205,7 +205,6 @@ export function createCredentialNames() {
       if (!found.has(file) && (await nameWithoutCredential(file)) !== file) found.add(file)
       return found.has(file)
     },
-    /** Without a search. */
     isKnown: (file: string): boolean => found.has(file),
   }
 }

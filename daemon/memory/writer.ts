@@ -236,16 +236,13 @@ export function createWriter(core: Core, projects: Projects, journal: Journal, r
     alone(dir, () => batch(dir, author, work))
 
   return {
-    /** Runs `work` while no other change of this directory is under way. */
     alone,
-    /** `work` fills the batch and ends it; without an end nothing happens. */
     change,
     write: (dir: string, writes: readonly Write[], author: Author, inTransaction?: InTransaction): Promise<Written[]> =>
       change(dir, author, async (batch) => {
         for (const write of writes) await batch.addRecorded(write)
         return batch.commit(inTransaction)
       }),
-    /** Throws what would refuse this write, and writes nothing. */
     check: (dir: string, write: Write, author: Author) => batch(dir, author, ({ add }) => add(write)),
     /** Whether the disk of a directory is the cause. Once that takes writes again, jobs that were postponed are woken. */
     blames: (dir: string, error: unknown): boolean => {
@@ -306,7 +303,6 @@ function reviewOf(dir: string, { write, before, beforeText, after }: Accepted, a
   }
 }
 
-/** `content`: nothing for a deletion. */
 type Step = {
   file: string
   before: Pick<MemoryFile, 'hash' | 'bytes' | 'mode'> | undefined

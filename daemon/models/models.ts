@@ -78,7 +78,6 @@ export function createModels(core: Core) {
       const over = budget.usedUp()
       return over && { postponed: `${moneyOf(over)} are used up`, untilMs: over.untilMs }
     },
-    /** Where requests go and the fingerprint of the key they go with; undefined when offline. */
     door: () => {
       const found = keys.known()
       return 'key' in found ? { baseUrl: found.baseUrl, fingerprint: found.key.fingerprint } : undefined

@@ -78,7 +78,6 @@ function wireBlock(block: Block): Json {
 
 const AS_IT_IS = Symbol('as it is')
 
-/** Redacts every text in it, at any depth. The names of fields are ours or a schema's. */
 async function clean<T>(value: T, turns: Turns): Promise<T> {
   if (typeof value === 'string') {
     await turns(value.length)

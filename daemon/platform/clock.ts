@@ -56,7 +56,6 @@ export function createClock(source: TimeSource = systemTime): Clock {
     return { stop: () => pending.stop() }
   }
 
-  /** `nextMs`: when to run it again, after it went well or failed. */
   const run = (delayMs: number, task: Task, onError: OnError, nextMs: { well?: number; failed: number }): Timer => {
     let stopped = false
     let pending: Timer

@@ -34,9 +34,10 @@ function codeOf(error: unknown): string {
 
 export const isDiskError = (error: unknown): boolean => DISK.test(codeOf(error))
 
+export type Disk = ReturnType<typeof createDisk>
+
 export function createDisk(stateDir: string, clock: Clock, health: Health) {
   const listeners: (() => void)[] = []
-  /** Folders that could not be written, and how that is tried again. */
   const trials = new Map<string, () => boolean>()
   let probing: Timer | undefined
   const stop = () => {

@@ -13,7 +13,6 @@ export function createEvents(clock: Clock) {
       const stamped: Event = { ...event, at: new Date(clock.now()).toISOString() }
       for (const listener of listeners) listener(stamped)
     },
-    /** Returns how to unsubscribe. */
     subscribe: (listener: (event: Event) => void) => {
       listeners.add(listener)
       return () => void listeners.delete(listener)

@@ -56,7 +56,6 @@ function findBlock(text: string): Block | { problem: string } | undefined {
 
 const NOT_CLOSED = 'the front matter is not closed by a line of three dashes'
 
-/** Exported for the test that compares it with `readPlainYaml`. */
 export function readYaml(yaml: string): Record<string, unknown> {
   try {
     return grayMatter(`---\n${yaml}\n---\n`, OPTIONS).data

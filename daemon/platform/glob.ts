@@ -27,7 +27,6 @@ export function splitList(list: string): string[] {
   return items
 }
 
-/** All positions that the parts can reach from the given ones; both sorted. */
 function walk(parts: Part[], from: number[], text: string[]): number[] {
   return parts.reduce((at, part) => (at.length === 0 ? at : step(part, at, text)), from)
 }
@@ -45,7 +44,6 @@ function step(part: Part, at: number[], text: string[]): number[] {
   return [...reached].sort((a, b) => a - b)
 }
 
-/** Each position, and those behind it as far as `passes` lets through. */
 function spread(at: number[], text: string[], passes: (position: number) => boolean): number[] {
   const reached: number[] = []
   let next = 0

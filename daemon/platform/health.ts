@@ -21,7 +21,6 @@ export function createHealth(clock: Clock, events: Events) {
     announce('condition')
   }
   return {
-    /** Raising again with another message updates it and keeps `since`. */
     raise: (code: Code, message: string) => {
       const before = raised.get(code)
       if (before?.message === message) return
@@ -39,7 +38,6 @@ export function createHealth(clock: Clock, events: Events) {
     },
     failures: () => [...failures],
     state,
-    /** Tells event readers that `status` answers something else now. */
     announce,
     connected: (): Event => ({ type: 'status', at: now(), state: state(), change: 'connected' }),
     onChange: (listener: (change: Change) => void) => void listeners.add(listener),

@@ -44,7 +44,6 @@ export function isDeeperThan(value: unknown, levels: number): boolean {
   return false
 }
 
-/** Undefined for what is no JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

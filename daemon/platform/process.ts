@@ -125,7 +125,6 @@ export function threadFile(name: string, base: string): URL {
 
 export function beginThread(program: URL, workerData?: unknown): Worker {
   const worker = new Worker(program, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } })
-  // The socket keeps the daemon alive.
   worker.unref()
   worker.once('online', keepHeapSmall)
   return worker

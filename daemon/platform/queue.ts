@@ -21,7 +21,6 @@ export function createInTurn(): InTurn {
 /** Redaction of so many takes a fraction of a millisecond. */
 const MOST_CHARS = 2_000
 
-/** Lets other callbacks run after so many characters of work. */
 export function createTurns(): (chars: number) => Promise<void> {
   let since = 0
   return async (chars) => {

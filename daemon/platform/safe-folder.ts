@@ -44,7 +44,6 @@ export type Folder = {
   at(entry: string): string
 }
 
-/** Whether the target of a link is an allowed place for the root. */
 export type MayBeAt = (where: string) => boolean
 
 const OPEN_FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
@@ -199,7 +198,6 @@ function make(parent: Folder, name: string): Folder {
   }
 }
 
-/** An empty folder that stays does no harm. */
 export function removeIfEmpty(folder: Folder): 'removed' | 'kept' {
   try {
     refuseMoved(folder)

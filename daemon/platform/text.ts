@@ -22,7 +22,6 @@ export function tailOf(text: string, units: number): string {
   return text.slice(isWithinCharacter(text, from) ? from - 1 : from)
 }
 
-/** So many bytes of its beginning, without the character that lies across the end. */
 export function headOfBytes(text: string, bytes: number): string {
   const all = Buffer.from(text)
   if (all.length <= bytes) return text
@@ -40,7 +39,6 @@ export function grouped(number: number): string {
 /** Scripts written without spaces, for the brackets of an expression with `u`: a whole sentence would be one word. */
 export const UNSPACED_SCRIPT = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}'
 
-/** Each two characters that stand together; one alone stays. */
 export function pairsOf(run: string): string[] {
   const characters = [...run]
   if (characters.length < 2) return characters

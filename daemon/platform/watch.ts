@@ -22,7 +22,6 @@ export type WatchOptions = {
   onFailure: (failure: WatchFailure | undefined) => void
 }
 
-/** `failure`: kept until another attempt has succeeded. */
 type Root = { identity: string; failure: WatchFailure | undefined; ready: Promise<void>; close(): void }
 
 export function createWatch({ clock, depth, isIgnored, quietMs, longestMs, onChange, onFailure }: WatchOptions) {
@@ -69,7 +68,6 @@ export function createWatch({ clock, depth, isIgnored, quietMs, longestMs, onCha
     const options = { ignoreInitial: true, followSymlinks: false, persistent: false, atomic: false }
     const watcher = watch([...new Set([path, real])], { ...options, ignored })
     const refollow = async () => {
-      // It is a link now, or leads elsewhere.
       if ((await followLink(path)) !== real && isOpen()) open(path, root.failure)
     }
     watcher.on('all', (_event, found) => {

@@ -108,7 +108,6 @@ function hashOf(path: string): number {
   return hash
 }
 
-/** The environment variables that decide about the memory directory. */
 export type Variables = Partial<Record<(typeof callerVariables)[number], string>>
 
 /** Variable by variable the caller's value, else the daemon's own. An empty one counts as unset, as shells treat it. */
@@ -181,7 +180,6 @@ const COMMITTED_FILE = '.claude/settings.json'
 /** A hostile file of a megabyte keeps the JSON parser busy for a quarter of a second. */
 const SETTINGS_CAP_BYTES = 262_144
 
-/** `searchPath`: where git is. */
 type SettingsPlaces = { project: ProjectRoot; configDir: string; policyFile: string; searchPath: string | undefined }
 
 export function readClaudeSettings(

@@ -42,7 +42,6 @@ export function createProbe() {
 
   return {
     kind: (path: string): Kind => stampAt(path).kind,
-    /** Nothing when it is no regular file, longer than `capBytes` or out of reach. */
     read: (path: string, capBytes: number): { bytes: Buffer; uid: number } | undefined => {
       const stamp = stampAt(path)
       if (stamp.kind !== 'file' || stamp.size > capBytes) return undefined

@@ -39,11 +39,9 @@ export type Project = Readonly<MemoryDir & { root: string; off: string | undefin
 export type ProjectFinder = {
   /** A directory that exists is known from then on, unless memory is off. */
   find(cwd: string, caller: Caller): Project
-  /** The same for a write: refused where memory is off. */
   forWriting(cwd: string, caller: Caller): Project
 }
 
-/** `new`: the directory was not known before. */
 type UseListener = (dir: string, seen: 'new' | 'known') => void
 
 const EVERYWHERE = '/'
@@ -145,7 +143,6 @@ export function createProjects(core: Core, policyFile = POLICY_FILE) {
   return {
     ...finder(),
     ofAgent: (agent: Agent) => finder(agent),
-    /** Where the memories of a project would be that had its root here. */
     dirAt: (root: string, caller: Caller): string => {
       refuseRelative(root)
       return memoryDirAt({ root, git: 'none' }, mergeVariables(env, caller.env), createProbe()).dir
@@ -153,7 +150,6 @@ export function createProjects(core: Core, policyFile = POLICY_FILE) {
     rootOf,
     offBecause,
     isPrivate: (cwd: string) => privateFolder(privatePaths, [cwd, rootOf(cwd)]) !== undefined,
-    /** The environment that decides about memory: the caller's, else the daemon's. */
     variables: (caller?: Caller) => mergeVariables(env, caller?.env),
     configDir: (caller?: Caller) => configDirOf(mergeVariables(env, caller?.env), home),
     /** Whether a known directory still is a place for memories: links change. */
@@ -210,7 +206,6 @@ function refuseRelative(cwd: string): void {
   })
 }
 
-/** A directory within its root is a sub-agent's. */
 function projectsIn(known: readonly Directory[]): Status['projects'] {
   const projects = known.filter(({ dir, root }) => dir !== root && !dir.startsWith(`${root}/`))
   return projects.map(({ dir, root }) => {
@@ -242,7 +237,6 @@ export function createDirectories(db: Db) {
       return 'new'
     },
     list: () => list.all() as Directory[],
-    /** All directories of the project that this one belongs to, this one included. */
     ofSameProject: (dir: string) => [...new Set([dir, ...(siblings.all(dir) as string[])])],
     forget: ({ dir, root }: Directory): void => {
       known.delete(`${dir}\n${root}`)
@@ -251,7 +245,6 @@ export function createDirectories(db: Db) {
   }
 }
 
-/** Where the user has switched off capture and recall. */
 export function createPauses(db: Db) {
   const add = db.prepare('INSERT OR IGNORE INTO pauses (project, at) VALUES (?, ?)')
   const remove = db.prepare('DELETE FROM pauses WHERE project = ?')

@@ -12,7 +12,6 @@ import { copied } from '../platform/text.ts'
 import { STOP_WORDS } from './vocabulary.ts'
 import { ASCII, stem, type Word, wordsOf } from './words.ts'
 
-/** `partial`: not all of it is read yet. */
 export type Corpus = { index: WordIndex; items: ReadonlyMap<string, KnownMemory>; partial: boolean }
 
 /** About six kilobytes for each memory. */
@@ -26,7 +25,6 @@ const FIRST_SLICE_MS = 25
 const QUESTION_CHARS = 1_000
 /** Where the full-text index found so many, the answer does not wait for many others, and is marked as partial. */
 const ENOUGH_FOUND = 5
-/** By then such an answer is given. */
 const ANSWERED_MS = 50
 
 type Entry = ReturnType<typeof createEntry>
@@ -35,12 +33,10 @@ function createEntry(dir: string) {
   return {
     dir,
     index: createWordIndex(),
-    /** Of each file in the index. */
     hashes: new Map<string, string>(),
     /** Memories whose words are not in the index, or not as they are now. */
     missing: new Set<string>(),
     directory: undefined as Directory | undefined,
-    /** Of the directory when `missing` was made. */
     version: -1,
     reading: undefined as Promise<void> | undefined,
   }
@@ -120,7 +116,6 @@ export function createCorpora({ clock, logged }: Core, memory: Memory) {
   }
 
   return {
-    /** All that is on disk, as far as it can be read in that time. */
     open: async (dir: string, { question, waitMs }: { question: string; waitMs: number }): Promise<Corpus> => {
       const entry = open(dir)
       if (!isComplete(entry)) {
@@ -159,7 +154,6 @@ function tellingWords(question: string): string {
 
 export type Indexed = { file: string; name: string; description: string; body: string }
 
-/** `holders`: how many memories have it. */
 type Spelling = { word: string; stem: string; holders: number }
 
 /** `length`: in tenths of a word. */
@@ -174,7 +168,6 @@ const LINES = 30
 /** The name of a memory stands in every line of it. */
 export const EVERY_LINE = (1 << LINES) - 1
 
-/** Tenths of a word. */
 const WEIGHTS = { name: 20, description: 12, body: 10 }
 /** Removed memories leave holes: with as many holes as memories all get new ids. */
 const FEWEST_HOLES = 1_000
@@ -272,7 +265,6 @@ export function createWordIndex() {
     stem: (word: string): string => spellings.get(word)?.stem ?? stem(word),
     alike: (word: string): string[] =>
       [...spellings.keys()].filter((other) => isNear(word, other) && withinOneEdit(word, other)),
-    /** Longer words that begin so: at most `most` and one more. */
     beginning: (part: string, most: number): string[] => {
       const found: string[] = []
       for (const word of spellings.keys())
@@ -284,7 +276,6 @@ export function createWordIndex() {
 
 export type WordIndex = ReturnType<typeof createWordIndex>
 
-/** Where the posting of a memory begins, or -1. */
 export function findPosting(postings: readonly number[], id: number): number {
   let low = 0
   let high = postings.length / STRIDE - 1
@@ -320,7 +311,6 @@ function gather({ name, description, body }: Indexed, stemOf: (word: string) => 
   return { found, length }
 }
 
-/** Lines, and the sentences of a line. */
 function linesOf(body: string): string[] {
   return body.split(/\n+|(?<=[.!?。！？])\s+/).filter((line) => line.trim() !== '')
 }

@@ -93,14 +93,12 @@ export function createShownMemories({ db, clock, logged }: Core) {
       timer ??= clock.after(0, write)
       return () => takeBack(state, added)
     },
-    /** The session was cleared or compacted: it has none of them any more. */
     reset: (session: SessionName): void => {
       const key = keyOf(session)
       write()
       rows.settle(key)
       sessions.delete(mapKey(key))
     },
-    /** Of one harness, or of all that know a session of that name. */
     list: (sessionId: string, harness: string | undefined): GivenList => {
       write()
       const found = rows.list(safeId(sessionId), harness === undefined ? undefined : safeId(harness))
@@ -263,7 +261,6 @@ export const LATEST_MS = 60_000
  */
 export function createLateSelections({ clock, logged }: Core) {
   const selected = createLru<string, Selection>(MOST_SESSIONS)
-  /** Their callers were answered. */
   const going = createLru<string, AbortController>(MOST_SESSIONS)
   const all = new Set<AbortController>()
   /** How often a session was forgotten: what began before that is of no use after it. */
@@ -286,7 +283,6 @@ export function createLateSelections({ clock, logged }: Core) {
         all.delete(controller)
         if (session !== undefined && going.get(session) === controller) going.delete(session)
       }
-      /** Its caller was answered without it: what it selects comes with the session's next question. */
       const goOn = (selecting: Promise<Selection>): void => {
         const isOver = () => session === undefined || forgotten.get(session) !== timesForgotten
         if (session === undefined || isOver()) controller.abort()
@@ -303,7 +299,6 @@ export function createLateSelections({ clock, logged }: Core) {
       }
       return { signal: controller.signal, goOn, done }
     },
-    /** What was selected for the session's last question, once. */
     take: (session: string | undefined, dir: string): string[] => {
       const kept = session === undefined ? undefined : selected.get(session)
       if (session === undefined || kept?.dir !== dir) return []

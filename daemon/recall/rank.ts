@@ -12,7 +12,6 @@ export type Ranking = {
   scores: number[]
   /** Of the one that fits best; below `ENOUGH` a wrong memory is more likely than a right one. */
   fit: number
-  /** `words`: those of the question that it has. */
   explained: { file: string; score: number; fit: number; words: string[] }[] | undefined
 }
 
@@ -166,7 +165,6 @@ function addFeedback(top: readonly Scored[], others: Scored[], wanted: readonly 
       if (findPosting(term.postings, other.doc.id) >= 0) other.score += FEEDBACK.strength * weight
 }
 
-/** The share of a question that a memory covers, each word by its weight. */
 function fitOf(sure: readonly number[], wanted: readonly Wanted[]): number {
   const counted = wanted.flatMap((want, n) => (want.extra ? [] : [{ ...want, sure: sure[n] as number }]))
   const weights = counted.map(({ weight, alternatives, named }) => {
@@ -260,7 +258,6 @@ function relatedWords(): Map<string, string[]> {
   return found
 }
 
-/** A word of a script without spaces is known by its last pair of characters. */
 function termOf(word: string): string {
   return isLatin(word) ? stem(word) : [...word].slice(-2).join('')
 }

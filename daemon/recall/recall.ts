@@ -65,7 +65,6 @@ export function createRecall(core: Core, projects: Projects, memory: Memory, mod
       ...(corpus.partial && { partial: true as const }),
       ...(request.explain && { explain: explained(choice) }),
     }
-    // Some may have been shown meanwhile.
     const files = session ? choice.files.filter((file) => !shown.has(session, dir, file)) : choice.files
     const scoreOf = (file: string) => ranking.scores[ranking.files.indexOf(file)] ?? 0
     const capBytes = Math.min(settings.current().recall.sessionBytes - before, mostBytes)
@@ -157,7 +156,6 @@ export function createRecall(core: Core, projects: Projects, memory: Memory, mod
       const choice: Choice = { dir, corpus, mode: 'local', k, files, ranking, isExcluded: isTeams }
       return surfaceInTurn(request, choice, mostBytes)
     },
-    /** A session begins: its first question need not wait for the reading of memories. */
     readAhead: (cwd: string, caller: Caller): void => {
       const { dir, off } = projects.find(cwd, caller)
       if (off !== undefined || !settings.current().recall.enabled) return
@@ -223,7 +221,6 @@ function explained({ ranking, model }: Choice): NonNullable<RecallAnswer['explai
 
 const LOOKED_AT_CHARS = 1_000
 
-/** More than one word, as people of its language count them. */
 export function hasEnoughWords(query: string): boolean {
   const segments = new Intl.Segmenter(undefined, { granularity: 'word' }).segment(query.slice(0, LOOKED_AT_CHARS))
   let words = 0

@@ -60,7 +60,6 @@ export function createSurface(projects: Projects, memory: Memory) {
     const memories: Recalled[] = []
     const shown: { file: string; bytes: number }[] = []
     let parts = ''
-    /** A memory found no room. */
     let isCrowded = false
     let leftBytes = capBytes - FRAME_BYTES
     for (const file of files) {
@@ -109,7 +108,6 @@ const DAY_MS = 24 * HOUR_MS
 /** `quoted`: as it stands in the fence. `spareBytes`: of the text, not shown. */
 export type Excerpt = { content: string; truncated: boolean; quoted: string; spareBytes: number }
 
-/** `whole`: what the text is the beginning of. */
 export function cutToSize(text: string, path: string, whole?: { lines: number; bytes: number }): Excerpt {
   // Before measuring: replacements may take more bytes.
   const data = asData(text)

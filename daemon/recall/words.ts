@@ -7,7 +7,6 @@ import { pairsOf, UNSPACED_SCRIPT } from '../platform/text.ts'
 
 export type Word = {
   term: string
-  /** In small letters. */
   surface: string
   /** `whole`: an identifier, path or date, whose parts stand beside it. `pair`: two characters. */
   kind: 'word' | 'whole' | 'pair'
@@ -46,7 +45,6 @@ const DATES = new RegExp(
   'gi',
 )
 
-/** Words of which `stem` leaves nothing are left out. */
 export function wordsOf(text: string, stem: Stem): Word[] {
   const words: Word[] = []
   const isAscii = ASCII.test(text)

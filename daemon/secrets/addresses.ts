@@ -49,7 +49,6 @@ function userInfo(text: string): Secret[] {
   return found
 }
 
-/** The password reaches to the last `@` before the host's own path, for many hold a bare `@` or `/`. */
 function inUserInfo(candidate: string): Secret | undefined {
   const colon = candidate.search(/[:@/?#]/)
   if (candidate[colon] === '@') {
@@ -139,7 +138,6 @@ function schemes(text: string, starts: Starts): Secret[] {
   return found
 }
 
-/** After `Authorization:` everything but a placeholder counts. */
 function authorizations(text: string, starts: Starts): Secret[] {
   const found: Secret[] = []
   let taken = 0

@@ -237,7 +237,6 @@ const ANGLED = /<[^<>\n]{1,80}>/y
 const NEXT_PAIR = /[;,&](?=[A-Za-z_][\w .-]{0,30}=)|,(?=["'[{]|$)|\\?["'`]|\\[nrt]|[，。；、！？）】」』]/
 const CHINESE_AFTER = /(?<=[!-~])\p{Script=Han}{1,40}$/u
 
-/** The value of an assignment: quoted, emphasised or bare. */
 function readValue(text: string, at: number): Value | undefined {
   const opening = stick(OPENING, text, at)
   const open = at + opening.length
@@ -277,7 +276,6 @@ function bare(text: string, start: number, opening: string): Value | undefined {
   return value === '' ? undefined : { start, end: start + value.length, quoted: false, cutOff }
 }
 
-/** The end of a value of which only the head was judged. */
 function endOf(text: string, { end, cutOff }: Value): number {
   if (!cutOff) return end
   const rest = stick(REST, text, end)

@@ -10,7 +10,6 @@ const FIELD = '\\S{1,200}'
 
 type Form = { needs: string; pattern: RegExp; isReal: (value: string) => boolean }
 
-/** `needs` is a piece that every match holds, looked for first. */
 function form(needs: string, source: string, isReal: Form['isReal'] = isGiven, flags = 'gm'): Form {
   return { needs, pattern: new RegExp(source, flags), isReal }
 }

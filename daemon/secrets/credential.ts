@@ -142,7 +142,6 @@ export function markOf(kind: Kind): string {
 
 export const MARK = new RegExp(`\\[redacted:(?:${kinds.join('|')})\\]`, 'g')
 
-/** Whether a part of a redacted text may be a part of a mark. */
 export function mayTouchMark(part: string): boolean {
   return /[[\]]/.test(part) || kinds.some((kind) => markOf(kind).includes(part))
 }
@@ -238,7 +237,6 @@ export function isWordy(value: string): boolean {
   return letters / words.length >= 3.4 && vowels * 5 >= letters && !/[bcdfghjklmnpqrstvwxz]{5}/i.test(value)
 }
 
-/** Shannon entropy in bits per character. */
 function entropyBits(value: string): number {
   const counts = new Map<string, number>()
   for (const char of value) counts.set(char, (counts.get(char) ?? 0) + 1)

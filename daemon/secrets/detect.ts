@@ -187,7 +187,6 @@ function unescaped({ text, originAt }: View): View | undefined {
   return { text: parts.join(''), originAt: (index) => originAt(index + leadAt(index, positions, leads)) }
 }
 
-/** The lead of the last escape that ends at or before the index; by bisection. */
 function leadAt(index: number, positions: number[], leads: number[]): number {
   let low = 0
   let high = positions.length

@@ -6,7 +6,6 @@
 import type { Starts } from './credential.ts'
 import { shapes } from './tokens.ts'
 
-/** `places`: where the pieces of traced lists begin; not sorted. */
 type Seen = { bits: number; places: Place[] }
 type Place = { bit: Bit; at: number }
 
@@ -25,12 +24,10 @@ const ALPHANUMERIC = /[A-Za-z0-9]/
 /** What stands in a run: a dash, or a letter or digit. */
 const DASH = 1
 const LETTER = 2
-/** All that `\s` matches. */
 const WHITE_SPACE = [
   ...[0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x20, 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff],
   ...Array.from({ length: 11 }, (_, n) => 0x2000 + n),
 ]
-/** The class of all characters that stand in no piece. */
 const NOTHING = 0
 
 type Piece = { letters: string; bit: Bit; atStart: boolean }
@@ -262,7 +259,6 @@ export function needsOf(text: string) {
     ofPreset: (found & ANY_PRESET) !== 0,
     detector: (name: Detector) => (rules & bitOf(name)) !== 0,
     preset: (rule: string) => (found & (presetBits.get(rule) ?? 0)) !== 0,
-    /** Where the pieces of a rule begin, for rules that look at nothing else. */
     starts: (name: Detector): Starts => {
       const wanted = bitOf(name) & TRACED
       if (wanted === 0) return undefined

@@ -101,7 +101,6 @@ export const shapes: readonly Shape[] = [
   ['cloud-token', 'v1.', `[0-9a-f]{40}`],
 ]
 
-/** Looked for by their mark, which is rarer than their start. */
 const middles: readonly (readonly [kind: Kind, left: string, mark: string, rest: string])[] = [
   ['telegram-token', '\\d{8,10}', ':AA', `${URL64}{30,}`],
   ['discord-token', '[MNO][A-Za-z0-9_-]{23,27}', '\\.', `${URL64}{6}\\.${URL64}{27,}`],

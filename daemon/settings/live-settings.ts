@@ -38,7 +38,6 @@ export function loadSettings(file: string, env: Environment, home: string) {
     file,
     current: () => current,
     onReload: (listener: (reloaded: Reloaded) => void) => void afterReload.push(listener),
-    /** Called after every listener of `onReload`. */
     onChange: (listener: (settings: Settings) => void) => void afterChange.push(listener),
     reload: () => {
       const reloaded = readAgain()
