@@ -2,8 +2,17 @@
 import { lstatSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { filesIn, syncPath, windowsOf } from '../platform/files.ts'
-import type { Db, Layout } from './database.ts'
-import { hasTable, openDatabase, openForReading, problemsOf, removeDatabase, schemaVersion } from './database.ts'
+import {
+  closing,
+  type Db,
+  hasTable,
+  type Layout,
+  openDatabase,
+  openForReading,
+  problemsOf,
+  removeDatabase,
+  schemaVersion,
+} from './database.ts'
 import { historyMigrations } from './history-schema.ts'
 
 export function dailyBackupName(nowMs: number): string {
@@ -15,7 +24,8 @@ export async function backUp(db: Db, folder: string, name: string): Promise<void
   const temporary = prepare(folder, name)
   try {
     await db.backup(temporary)
-    withoutWal(temporary)
+    // A backup is a single file: no WAL of its own that could be lost on the way.
+    closing(openDatabase(temporary), (copy) => copy.pragma('journal_mode = DELETE'))
     // A copy of a damaged file must not push a sound one out.
     if (!isUsable(temporary)) throw new Error('the copy is damaged; is history.db?')
     publish(temporary, folder, name)
@@ -74,16 +84,6 @@ function prepare(folder: string, name: string): string {
   const temporary = join(folder, `${name}.tmp`)
   rmSync(temporary, { force: true })
   return temporary
-}
-
-/** A backup is a single file: no WAL of its own that could be lost on the way. */
-function withoutWal(file: string): void {
-  const db = openDatabase(file)
-  try {
-    db.pragma('journal_mode = DELETE')
-  } finally {
-    db.close()
-  }
 }
 
 function publish(temporary: string, folder: string, name: string): void {

@@ -66,10 +66,19 @@ export async function untilOnDisk(db: Db): Promise<void> {
   }
 }
 
+/** Closes the database when the work with it ends, and returns what it gave. */
+export function closing<T>(db: Db, act: (db: Db) => T): T {
+  try {
+    return act(db)
+  } finally {
+    db.close()
+  }
+}
+
 export type Migration = (db: Db) => void
 
 export function schemaVersion(db: Db): number {
-  return db.pragma('user_version', { simple: true }) as number
+  return numberIn(db, 'user_version')
 }
 
 /**
@@ -108,8 +117,17 @@ export function hasTable(db: Db, name: string): boolean {
 /** What was deleted stands in free pages and in the WAL until both are written anew. Tells whether they could be. */
 export function sweepFreePages(db: Db): 'swept' | 'busy' {
   db.exec('VACUUM')
+  return emptyWal(db) === 'emptied' ? 'swept' : 'busy'
+}
+
+export function emptyWal(db: Db): 'emptied' | 'busy' {
   const [result] = db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[]
-  return result?.busy === 0 ? 'swept' : 'busy'
+  return result?.busy === 0 ? 'emptied' : 'busy'
+}
+
+/** A number that SQLite keeps about the file, such as `page_count`. */
+export function numberIn(db: Db, pragma: string): number {
+  return Number(db.pragma(pragma, { simple: true }))
 }
 
 /** Folds the WAL into the file, so that the file alone is complete after a clean stop. */

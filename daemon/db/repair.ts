@@ -8,6 +8,7 @@ import { dirname } from 'node:path'
 import { syncPath } from '../platform/files.ts'
 import type { Db, Layout } from './database.ts'
 import {
+  closing,
   isCorruption,
   migrate,
   openDatabase,
@@ -52,13 +53,8 @@ export function finishRepair(layout: Layout, nowMs: number): string | undefined 
 export function restoreBackup(layout: Layout, backup: string, nowMs: number): string {
   const building = `${layout.history}.building`
   removeDatabase(building)
-  const source = openForReading(backup)
-  try {
-    // With what its WAL holds: a file that was set aside has one.
-    source.prepare('VACUUM INTO ?').run(building)
-  } finally {
-    source.close()
-  }
+  // With what its WAL holds: a file that was set aside has one.
+  closing(openForReading(backup), (source) => source.prepare('VACUUM INTO ?').run(building))
   commit(building, layout)
   return finishRepair(layout, nowMs) as string
 }

@@ -2,9 +2,8 @@
 import { existsSync, lstatSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Environment } from '../../schema/rendezvous.ts'
-import { hasTable, openForReading, schemaVersion } from '../db/database.ts'
-import type { Job } from '../jobs/job-table.ts'
-import { createJobTable } from '../jobs/job-table.ts'
+import { closing, hasTable, openForReading, schemaVersion } from '../db/database.ts'
+import { createJobTable, type Job } from '../jobs/job-table.ts'
 import { INDEX_FILE } from '../memory/file-names.ts'
 import { openFolder } from '../memory/folder.ts'
 import { loadIndex } from '../memory/index-file.ts'
@@ -53,8 +52,7 @@ const MOST_LOOKED_AT = 999
 export function jobFinding(indexFile: string, { nowMs, awake }: { nowMs: number; awake: boolean }): Finding {
   const check = 'jobs'
   if (!existsSync(indexFile)) return ok(check, 'none yet')
-  const db = openForReading(indexFile)
-  try {
+  return closing(openForReading(indexFile), (db) => {
     if (!hasTable(db, 'jobs')) return ok(check, 'none yet')
     const jobs = createJobTable(() => db)
     const counts = jobs.counts()
@@ -71,9 +69,7 @@ export function jobFinding(indexFile: string, { nowMs, awake }: { nowMs: number;
     }
     const { queued, waiting, running } = counts
     return ok(check, `${queued} queued, ${waiting} waiting, ${running} running`)
-  } finally {
-    db.close()
-  }
+  })
 }
 
 /** A failure that newer work of the same kind and key has overtaken is none any more. */
@@ -116,12 +112,9 @@ function knownDirectories(historyFile: string): Known[] {
 
 function directoriesIn(historyFile: string): Directory[] {
   if (!existsSync(historyFile)) return []
-  const db = openForReading(historyFile)
-  try {
-    return schemaVersion(db) < FIRST_SCHEMA ? [] : createDirectories(db).list()
-  } finally {
-    db.close()
-  }
+  return closing(openForReading(historyFile), (db) =>
+    schemaVersion(db) < FIRST_SCHEMA ? [] : createDirectories(db).list(),
+  )
 }
 
 function lost(known: readonly Known[]): Finding[] {

@@ -4,7 +4,7 @@ import { basename, dirname, resolve } from 'node:path'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Environment, Places } from '../../schema/rendezvous.ts'
 import { isUsable, listBackups, newestUsableBackup } from '../db/backup.ts'
-import { openForReading, problemsOf, schemaVersion, storeLayout } from '../db/database.ts'
+import { closing, openForReading, problemsOf, schemaVersion, storeLayout } from '../db/database.ts'
 import { historyMigrations } from '../db/history-schema.ts'
 import { indexMigrations } from '../db/index-schema.ts'
 import { restoreBackup } from '../db/repair.ts'
@@ -124,20 +124,15 @@ function database(check: 'history.db' | 'index.db', file: string, knownSchema: n
   try {
     const problems = problemsOf(file, openForReading)
     if (problems[0]) return problem(check, `damaged: ${problems[0]}`, repair)
-    const db = openForReading(file)
-    try {
-      const schema = schemaVersion(db)
-      if (schema > knownSchema) {
-        const remedy = derived
-          ? `run the newer version, or delete ${file}`
-          : 'run the newer version, or memoryd doctor --restore with a backup from before the upgrade'
-        return problem(check, `written by a newer memoryd (schema ${schema}, this one knows ${knownSchema})`, remedy)
-      }
-      if (!derived && schema < 1) return problem(check, 'holds no history of memoryd', `move ${file} away`)
-      return ok(check, `sound, schema ${schema}`)
-    } finally {
-      db.close()
+    const schema = closing(openForReading(file), schemaVersion)
+    if (schema > knownSchema) {
+      const remedy = derived
+        ? `run the newer version, or delete ${file}`
+        : 'run the newer version, or memoryd doctor --restore with a backup from before the upgrade'
+      return problem(check, `written by a newer memoryd (schema ${schema}, this one knows ${knownSchema})`, remedy)
     }
+    if (!derived && schema < 1) return problem(check, 'holds no history of memoryd', `move ${file} away`)
+    return ok(check, `sound, schema ${schema}`)
   } catch (error) {
     return problem(check, message(error), `see that its disk is well, then: chmod 600 ${file}`)
   }

@@ -8,7 +8,7 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { Forgotten } from '../../schema/memory.ts'
 import type { Core } from '../core.ts'
 import { listCopies } from '../db/backup.ts'
-import { type Db, hasTable, openForReading, removeDatabase, sweepFreePages } from '../db/database.ts'
+import { closing, type Db, hasTable, numberIn, openForReading, removeDatabase, sweepFreePages } from '../db/database.ts'
 import { readMemoryFile } from '../memory/folder.ts'
 import type { Memory } from '../memory/memory.ts'
 import { rejectedValues } from '../memory/tombstones.ts'
@@ -111,10 +111,7 @@ export function createPurges(core: Core, memory: Memory, notes: NotesFile) {
       databases.alone(async () => {
         const done = finishAll()
         while (journal.shorten(SHORTENED_AT_ONCE)) await turn()
-        const [free = 0, pages] = ['freelist_count', 'page_count'].map((name) =>
-          Number(db.pragma(name, { simple: true })),
-        )
-        if (free * 2 > Number(pages)) sweepFreePages(db)
+        if (numberIn(db, 'freelist_count') * 2 > numberIn(db, 'page_count')) sweepFreePages(db)
         return done
       }),
     /** Called for each memory that goes, perhaps twice. */
@@ -140,13 +137,9 @@ function createPurgeTable(db: Db) {
 
 /** Whether a history that no process has open holds an unfinished purge. One that cannot be read does not. */
 export function waitsForPurge(file: string): boolean {
+  const holdsOne = (db: Db) => hasTable(db, 'purges') && db.prepare('SELECT 1 FROM purges').get() !== undefined
   try {
-    const db = openForReading(file)
-    try {
-      return hasTable(db, 'purges') && db.prepare('SELECT 1 FROM purges LIMIT 1').get() !== undefined
-    } finally {
-      db.close()
-    }
+    return closing(openForReading(file), holdsOne)
   } catch {
     return false
   }

@@ -2,7 +2,7 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { holdsBytes, isUsable } from '../db/backup.ts'
-import { type Db, hasTable, openForReading } from '../db/database.ts'
+import { closing, type Db, hasTable, openForReading } from '../db/database.ts'
 import { INDEXES, indexOf, nameInIndex } from '../memory/file-names.ts'
 import { type LineChange, linesOf, withoutPointer } from '../memory/index-file.ts'
 import { dropOrphans, type Evidence, type Lines, MOST_DEPTH } from '../memory/journal.ts'
@@ -119,12 +119,7 @@ const MOST_IN_BYTES = 16
 /** Whether a copy of the history, of any schema, holds something of the memory, or cannot be read. */
 export function mayHold(file: string, traces: Traces): boolean {
   if (!isUsable(file)) return true
-  const db = openForReading(file)
-  try {
-    if (mentions(db, traces)) return true
-  } finally {
-    db.close()
-  }
+  if (closing(openForReading(file), (db) => mentions(db, traces))) return true
   // Rows that were deleted before the copy was made stay in its free pages.
   return holdsBytes(file, evenly(traces.phrases, MOST_IN_BYTES))
 }

@@ -170,7 +170,7 @@ export const LEASE_MS = 60_000
 const MOST_LOSSES = 10
 const REST_MS = 3_600_000
 /** A clock that went back further was set back: then times that were written before mean nothing. */
-const SET_BACK_MS = 60_000
+export const SET_BACK_MS = 60_000
 
 export type Ending =
   | { to: 'done'; result: unknown; runId?: string | undefined; truncated: boolean }

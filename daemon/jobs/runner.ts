@@ -120,12 +120,11 @@ export function createRunner(
 
   const sortsNow = () => {
     const online = isOnline()
-    const others = kinds.filter((kind) => !usesModel(kind, online))
-    const namesOf = (some: readonly JobKind[]) => some.map(({ name }) => name)
+    const others = (isLow: boolean) => named((kind) => !usesModel(kind, online) && (kind.low ?? false) === isLow)
     return [
       { kinds: named((kind) => usesModel(kind, online)), atOnce: MODEL_RUNS_AT_ONCE },
-      { kinds: namesOf(others.filter(({ low }) => !low)), atOnce: OTHER_RUNS_AT_ONCE },
-      { kinds: isBusy() ? [] : namesOf(others.filter(({ low }) => low)), atOnce: LOW_RUNS_AT_ONCE },
+      { kinds: others(false), atOnce: OTHER_RUNS_AT_ONCE },
+      { kinds: isBusy() ? [] : others(true), atOnce: LOW_RUNS_AT_ONCE },
     ]
   }
 

@@ -8,6 +8,7 @@ import type { Db } from '../db/database.ts'
 import type { Timer } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
 import type { Due } from './job.ts'
+import { SET_BACK_MS } from './job-table.ts'
 import type { Runner } from './runner.ts'
 
 export type Schedule = {
@@ -20,8 +21,6 @@ export type Schedule = {
   due(at: string): Due
 }
 
-/** As for jobs: a clock that went back by less was corrected, not set. */
-const SET_BACK_MS = 60_000
 /** Finds what was missed by a sleeping machine, by a clock that was set, and what could not be written. */
 const LOOK_EVERY_MS = 30_000
 

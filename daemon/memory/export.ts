@@ -8,7 +8,7 @@ import type { Content } from '../platform/safe-folder.ts'
 import type { ProjectFinder } from '../projects/projects.ts'
 import { createLinePrinter } from './export-file.ts'
 import type { ExternalEdits } from './external-edits.ts'
-import { inFolder } from './folder.ts'
+import { readMemoryFile } from './folder.ts'
 import { isExact, type Journal } from './journal.ts'
 import { listMemories } from './scan.ts'
 import type { Tombstones } from './tombstones.ts'
@@ -72,7 +72,7 @@ export function createExport(
 
 function readable(dir: string, file: string): Content | string {
   try {
-    const content = existsSync(dir) ? inFolder(dir, (folder) => folder.read(file)) : undefined
+    const content = existsSync(dir) ? readMemoryFile(dir, file) : undefined
     return content ?? 'cannot be found under its name'
   } catch (error) {
     return message(error)

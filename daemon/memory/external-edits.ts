@@ -213,10 +213,8 @@ export function createExternalEdits(
   }
   projects.onUse(onUse)
 
-  const knownDirs = () => [...new Set(projects.directories.list().map(({ dir }) => dir))]
-
   const lookEverywhere = async () => {
-    const all = knownDirs()
+    const all = projects.directories.dirs()
     const dirs = all.length > MOST_WATCHED ? lastChangedFirst(all) : all
     for (const dir of dirs.toReversed()) entryOf(dir)
     // Watch before looking, so that no change falls between the two.
@@ -229,7 +227,7 @@ export function createExternalEdits(
 
   const sweep = async () => {
     sweeps++
-    const dirs = new Set(knownDirs())
+    const dirs = new Set(projects.directories.dirs())
     for (const dir of dirs) entryOf(dir)
     for (const dir of entries.keys()) if (!dirs.has(dir)) entries.delete(dir)
     const watchedBefore = new Set(watched.filter((dir) => watch.failureOf(dir) === undefined))

@@ -29,14 +29,13 @@ export function createMemory(core: Core, projects: Projects) {
   const { directories } = projects
   const db = core.db.history
   const listeners: OnChange[] = []
-  const knownDirs = () => [...new Set(directories.list().map(({ dir }) => dir))]
 
   const journal = createJournal(db)
   const tombstones = createTombstones(db)
   const reviews = createReviews(db)
   const names = createCredentialNames()
   const settledMoves = settleMoves(core, projects, journal)
-  const recovery = recoverChanges(journal, knownDirs(), projects.isMemoryDir)
+  const recovery = recoverChanges(journal, directories.dirs(), projects.isMemoryDir)
   // Without file names: they may be made of what a memory says, and would stay in the log when it is purged.
   if (recovery.completed.length > 0)
     repaired(`completed changes that a kill had interrupted: ${recovery.completed.length}`)
@@ -67,7 +66,7 @@ export function createMemory(core: Core, projects: Projects) {
     recovery,
     start: (): void => {
       externalEdits.start()
-      void catalogue.readAhead(knownDirs())
+      void catalogue.readAhead(directories.dirs())
     },
     stop: async (signal: AbortSignal): Promise<void> => {
       await externalEdits.stop(signal)

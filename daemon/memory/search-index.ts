@@ -1,7 +1,7 @@
 /** The full-text index of memories in index.db. Made from the journal, which has the last text of each file without credentials. */
 import { MemoryError } from '../../schema/errors.ts'
 import type { Core } from '../core.ts'
-import { type Db, preparedIn, withoutWaiting } from '../db/database.ts'
+import { type Db, emptyWal, numberIn, preparedIn, withoutWaiting } from '../db/database.ts'
 import { MEMORY_FILES, MEMORY_WORDS } from '../db/index-schema.ts'
 import type { Timer } from '../platform/clock.ts'
 import { pairsOf, UNSPACED_SCRIPT } from '../platform/text.ts'
@@ -84,8 +84,7 @@ function wipe(db: Db): void {
   } finally {
     db.pragma('secure_delete = OFF')
   }
-  const [result] = db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[]
-  if (result?.busy !== 0)
+  if (emptyWal(db) === 'busy')
     throw new MemoryError('CONFLICT', 'another program is reading index.db: words may be left in its log', {
       hint: 'end that program, then try again',
     })
@@ -93,8 +92,7 @@ function wipe(db: Db): void {
 
 /** Cheaper than VACUUM, as gigabytes of transcripts are indexed in the same file: the free pages are filled once. */
 function zeroFreePages(db: Db): void {
-  const bytes =
-    (Number(db.pragma('freelist_count', { simple: true })) + 1) * Number(db.pragma('page_size', { simple: true }))
+  const bytes = (numberIn(db, 'freelist_count') + 1) * numberIn(db, 'page_size')
   db.exec('CREATE TABLE zeros (bytes BLOB)')
   const fill = db.prepare('INSERT INTO zeros VALUES (zeroblob(?))')
   for (let left = bytes; left > 0; left -= MOST_BLOB_BYTES) fill.run(Math.min(left, MOST_BLOB_BYTES))

@@ -1,5 +1,4 @@
 /** The daemon's log: JSON lines in a capped file, readable lines on a terminal, credentials taken out, no message content. */
-
 import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import pino from 'pino'

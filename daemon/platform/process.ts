@@ -1,5 +1,4 @@
 /** Processes of this machine, commands of the user's, and threads of the daemon. */
-
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

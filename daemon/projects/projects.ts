@@ -237,6 +237,7 @@ export function createDirectories(db: Db) {
       return 'new'
     },
     list: () => list.all() as Directory[],
+    dirs: () => [...new Set((list.all() as Directory[]).map(({ dir }) => dir))],
     ofSameProject: (dir: string) => [...new Set([dir, ...(siblings.all(dir) as string[])])],
     forget: ({ dir, root }: Directory): void => {
       known.delete(`${dir}\n${root}`)

@@ -2,7 +2,6 @@
  * What sessions were shown, began ahead of time, or get late. Shown memories are counted in memory and written right after: no
  * answer waits for the disk, and a crash repeats one memory at worst.
  */
-
 import { randomUUID } from 'node:crypto'
 import { MemoryError } from '../../schema/errors.ts'
 import type { GivenList } from '../../schema/recall.ts'
@@ -34,12 +33,11 @@ export function createShownMemories({ db, clock, logged }: Core) {
     timer?.stop()
     timer = undefined
     if (unwritten.length === 0) return
-    const due = unwritten
-    unwritten = []
     try {
-      rows.add(due)
+      rows.add(unwritten)
+      unwritten = []
     } catch (error) {
-      unwritten = [...due, ...unwritten].slice(-MOST_UNWRITTEN)
+      unwritten = unwritten.slice(-MOST_UNWRITTEN)
       onError(error)
     }
   }
@@ -53,9 +51,9 @@ export function createShownMemories({ db, clock, logged }: Core) {
     }
   }
   const stateOf = (name: SessionName): State => {
-    const key = keyOf(name)
-    const state = sessions.get(mapKey(key)) ?? load(key)
-    sessions.set(mapKey(key), state)
+    const id = idOf(name)
+    const state = sessions.get(id) ?? load(keyOf(name))
+    sessions.set(id, state)
     return state
   }
 
@@ -94,10 +92,9 @@ export function createShownMemories({ db, clock, logged }: Core) {
       return () => takeBack(state, added)
     },
     reset: (session: SessionName): void => {
-      const key = keyOf(session)
       write()
-      rows.settle(key)
-      sessions.delete(mapKey(key))
+      rows.settle(keyOf(session))
+      sessions.delete(idOf(session))
     },
     list: (sessionId: string, harness: string | undefined): GivenList => {
       write()
@@ -126,8 +123,8 @@ function keyOf({ sessionId, harness }: SessionName): SessionKey {
   return { harness: safeId(harness), session: safeId(sessionId) }
 }
 
-function mapKey({ harness, session }: SessionKey): string {
-  return `${harness}\n${session}`
+export function idOf({ sessionId, harness }: SessionName): string {
+  return `${safeId(harness)}\n${safeId(sessionId)}`
 }
 
 function pathOf(dir: string, file: string): string {

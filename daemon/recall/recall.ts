@@ -9,7 +9,6 @@ import type { Core } from '../core.ts'
 import type { Memory } from '../memory/memory.ts'
 import type { Models } from '../models/models.ts'
 import { createInTurn } from '../platform/queue.ts'
-import { safeId } from '../platform/text.ts'
 import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
 import { createCorpora, within } from './corpus.ts'
@@ -17,6 +16,7 @@ import {
   createLateSelections,
   createShownMemories,
   createTickets,
+  idOf,
   LATEST_MS,
   type SessionName,
   withUndo,
@@ -175,7 +175,7 @@ export function createRecall(core: Core, projects: Projects, memory: Memory, mod
     },
     cancel: (ticket: string): { cancelled: boolean } => ({ cancelled: tickets.cancel(ticket) }),
     reset: (session: SessionName): void => {
-      late.forget(keyOf(session))
+      late.forget(idOf(session))
       shown.reset(session)
     },
     shown: shown.list,
@@ -193,11 +193,7 @@ export function createRecall(core: Core, projects: Projects, memory: Memory, mod
 export type Recall = ReturnType<typeof createRecall>
 
 function sessionOf({ sessionId, harness }: RecallRequest): string | undefined {
-  return sessionId === undefined ? undefined : keyOf({ sessionId, harness })
-}
-
-function keyOf({ sessionId, harness }: SessionName): string {
-  return `${safeId(harness)}\n${safeId(sessionId)}`
+  return sessionId === undefined ? undefined : idOf({ sessionId, harness })
 }
 
 /** Through UTF-8: a slice would keep all of the text in memory, and may end in half a character. */

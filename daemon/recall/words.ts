@@ -2,7 +2,6 @@
  * The terms of a text, the same for memories and questions: words without their endings, identifiers and paths with their parts,
  * pairs of characters where a script has no spaces, days and months. Pure.
  */
-
 import { pairsOf, UNSPACED_SCRIPT } from '../platform/text.ts'
 
 export type Word = {

@@ -2,7 +2,6 @@
  * Tells in one pass over a text which rules can find anything in it: every match of a rule holds one of its pieces. Looking for
  * each piece by itself would take as long as the rules. `test/secrets/prefilter.test.ts` checks that no piece is missing.
  */
-
 import type { Starts } from './credential.ts'
 import { shapes } from './tokens.ts'
 

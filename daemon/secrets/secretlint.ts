@@ -3,7 +3,6 @@
  * ever, compares every finding with every other (16,000 tokens: 36 s), shifts ranges behind a byte order mark, and lets
  * a comment in the text (`secretlint-disable`) switch detection off.
  */
-
 import { isPlaceholder, type Kind } from './credential.ts'
 import type { Secret } from './detect.ts'
 

@@ -1,5 +1,4 @@
 /** Finds credentials that need no context: the issuers' own shapes, JSON web tokens, and hashed passwords. */
-
 import { isPlaceholder, isWordy, type Kind } from './credential.ts'
 import type { Secret } from './detect.ts'
 
