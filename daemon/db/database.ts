@@ -9,16 +9,14 @@ import { aborted, beginThread, threadFile } from '../platform/process.ts'
 
 export type Db = Database.Database
 
-/**
- * FULL, not the driver's NORMAL: with NORMAL a power cut loses commits that were already acknowledged.
- * The WAL is cut back after each checkpoint so that one busy day does not occupy the disk for ever.
- */
 export function openDatabase(file: string): Db {
   const db = new Database(file, { timeout: 5_000 })
   try {
     db.pragma('journal_mode = WAL')
+    // Not the driver's NORMAL: with it a power cut loses commits that were already acknowledged.
     db.pragma('synchronous = FULL')
     db.pragma('foreign_keys = ON')
+    // The WAL is cut back after each checkpoint, so that one busy day does not occupy the disk for ever.
     db.pragma('journal_size_limit = 16777216')
     // As a service there is no writable folder for temporary files.
     db.pragma('temp_store = MEMORY')
@@ -29,10 +27,7 @@ export function openDatabase(file: string): Db {
   return db
 }
 
-/**
- * For the connection that writes what is read of transcripts. A power cut may take back its last transactions as a whole, the
- * cursors with the rows and jobs: reading goes on from there.
- */
+/** For what is read of transcripts: a power cut may take back whole transactions, cursors with rows and jobs. */
 export function prepareForBulk(db: Db): void {
   db.pragma('synchronous = NORMAL')
   db.pragma('cache_size = -8192')
@@ -81,10 +76,7 @@ export function schemaVersion(db: Db): number {
   return numberIn(db, 'user_version')
 }
 
-/**
- * All pending steps in one transaction, so a kill leaves the old schema or the new one. `backUp` runs before the first
- * step of a database that already holds something.
- */
+/** All pending steps in one transaction, so a kill leaves the old schema or the new one. */
 export function migrate(db: Db, file: string, migrations: readonly Migration[], backUp: (from: number) => void): void {
   const current = schemaVersion(db)
   if (current > migrations.length || current < 0)
@@ -140,7 +132,6 @@ export function closeDatabase(db: Db): void {
   }
 }
 
-/** The file's content is broken, as opposed to a full disk or a missing permission. */
 export function isCorruption(error: unknown): boolean {
   const code = error instanceof Database.SqliteError ? error.code : ''
   return code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB'

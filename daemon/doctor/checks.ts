@@ -87,7 +87,6 @@ type Known = { dir: string; roots: string[]; scan: Scan }
 const FIRST_SCHEMA = 2
 const NAMED = 3
 
-/** The memories of every project the daemon has seen: lost, shared, cut off, or beyond finding. */
 export function memoryFindings(historyFile: string): Finding[] {
   try {
     const known = knownDirectories(historyFile)
@@ -97,7 +96,6 @@ export function memoryFindings(historyFile: string): Finding[] {
   }
 }
 
-/** One for each place on disk, by whatever names it is known. */
 function knownDirectories(historyFile: string): Known[] {
   const places = new Map<string, Known>()
   for (const { dir, root } of directoriesIn(historyFile)) {

@@ -170,10 +170,7 @@ function watches(): Finding[] {
   return [warning(check, `only ${limit} inotify watches`, remedy)]
 }
 
-/**
- * `memoryd doctor --restore`: puts a backup of history.db in place while no daemon runs; the present file is kept. `chosen` is a
- * backup the user named; without one the newest sound backup is taken.
- */
+/** `memoryd doctor --restore`. `chosen`: a backup the user named; without one the newest sound backup is taken. */
 export function restoreHistory(places: Places, chosen: string | undefined, version: string, nowMs: number) {
   const { stateDir, socketPath } = places
   process.umask(0o077)

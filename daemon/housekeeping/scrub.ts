@@ -20,11 +20,9 @@ export type Purge = {
 type Name = { dir: string; file: string }
 
 export type Traces = {
-  /** Changes of the memory itself. */
   own: number[]
   /** With those of others that have its texts. */
   touched: number[]
-  /** Of the contents that go. */
   keys: string[]
   /** Names under which it stood somewhere, its own first. */
   names: Name[]
@@ -106,7 +104,6 @@ function phrasesIn(db: Db, touched: number[], keys: string[]): string[] {
   return distinctPhrases([...contents, ...excerpts], staying.iterate(lists) as Iterable<string>)
 }
 
-/** Where a text may be quoted, by table. */
 const QUOTING: Record<string, string> = {
   changes: 'reason, evidence',
   tombstones: 'excerpt',
@@ -140,7 +137,6 @@ function mentions(db: Db, { goingNames, keys, phrases }: Traces): boolean {
   })
 }
 
-/** In one transaction. Returns how many contents went. */
 export function scrub(db: Db, purge: Purge, traces: Traces): number {
   return db.transaction(() => {
     const quotes = quoting(traces.phrases)

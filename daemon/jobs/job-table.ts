@@ -199,9 +199,7 @@ export function createJobClaims(current: () => Db) {
   const prepared = preparedIn(current, prepareJobClaims)
   return {
     // What a power cut takes back of these is done again, and found to be done: no need to wait for the disk.
-    /** The first job that is due, with none at its key or its directory, and not too many of its sort. */
     claim: (claim: Claim): Job | undefined => withoutWaiting(current(), () => prepared().claim.immediate(claim)),
-    /** Keeps what is held; gives the ids whose lease the owner still has. */
     renew: (owner: string, nowMs: number): string[] =>
       withoutWaiting(current(), () => prepared().renew.all({ owner, until: nowMs + LEASE_MS })).flatMap((row) =>
         (row as JobRow).state === 'running' ? [(row as JobRow).id] : [],

@@ -26,7 +26,6 @@ const LOOK_EVERY_MS = 30_000
 /** After what a run needs could not be read or written: the first time, and later. */
 const LOOK_SOON_MS = 5_000
 const LOOK_AGAIN_MS = 60_000
-/** An aborted run has this long to end. */
 const ABORTED_MS = 1_000
 
 type Run = {

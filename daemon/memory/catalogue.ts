@@ -32,13 +32,7 @@ import type { CredentialNames } from './write-checks.ts'
 /** `value`: hash of what the body says, however it is written; nothing for a file that is not read as a memory. */
 export type KnownMemory = ScannedMemory & { value: string | undefined }
 
-export type Directory = {
-  dir: string
-  memories: ReadonlyMap<string, KnownMemory>
-  /** Goes up with every change of `memories`. */
-  version: number
-  unread(): number
-}
+export type Directory = { dir: string; memories: ReadonlyMap<string, KnownMemory>; version: number; unread(): number }
 
 const MOST_DIRECTORIES = 16
 /** Of more memories the newest are known. About half a kilobyte each. */

@@ -157,7 +157,6 @@ export function createChangeRuns(
   }
 }
 
-/** The batch is written as a whole, or waits for review as a whole. */
 async function endRun(
   { settings }: Core,
   batch: Batch,

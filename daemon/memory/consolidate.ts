@@ -33,7 +33,6 @@ export type Consolidation<Plan> = {
   runId: string
   /** `losses`: why a person has to decide. */
   plan(seen: SeenDirectory): Plan & { writes: readonly PlannedWrite[]; losses: readonly string[] }
-  /** As in `Batch`. */
   inTransaction(plan: Plan, ended: Settled): () => void
   mayWrite(): boolean
 }

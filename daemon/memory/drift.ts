@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { isAbsolute, join, normalize } from 'node:path'
 import { readHead } from '../platform/files.ts'
+import { parseJson } from '../platform/json.ts'
 
 export type Mention = { kind: 'path' | 'script' | 'target'; name: string }
 
@@ -61,14 +62,10 @@ function isMissing(root: string, path: string): boolean {
 }
 
 function scriptsOf(root: string): ReadonlySet<string> | undefined {
-  const text = readSmall(join(root, 'package.json'))
-  if (text === undefined) return undefined
-  try {
-    const { scripts } = JSON.parse(text) as { scripts?: unknown }
-    return new Set(typeof scripts === 'object' && scripts !== null ? Object.keys(scripts) : [])
-  } catch {
-    return undefined
-  }
+  const json = parseJson(readSmall(join(root, 'package.json')) ?? '') as { scripts?: unknown } | null | undefined
+  if (json === null || json === undefined) return undefined
+  const { scripts } = json
+  return new Set(typeof scripts === 'object' && scripts !== null ? Object.keys(scripts) : [])
 }
 
 function targetsOf(root: string): ReadonlySet<string> | undefined {

@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { MemoryError } from '../../schema/errors.ts'
 import { EXPORT_VERSION, ExportLine, type TombstoneLine } from '../../schema/transfer.ts'
-import { type Line, readLines, shapeOf } from '../platform/json.ts'
+import { type Line, parseJson, readLines, shapeOf } from '../platform/json.ts'
 import { shown } from '../platform/text.ts'
 
 /** Of the kinds of lines, as in the end line. Earlier versions exported a history, `texts` and `changes`, which is read over. */
@@ -117,22 +117,14 @@ function parse({ number, bytes }: Line): ExportLine {
   const { depth, values } = shapeOf(text)
   if (depth > MOST_DEPTH) throw wrong(number, 'nests deeper than any line of an export')
   if (values > MOST_VALUES) throw wrong(number, 'holds more values than any line of an export')
-  const json = parseJson(text, number)
+  const json = parseJson(text)
+  if (json === undefined) throw wrong(number, 'is not JSON')
   if (number === 1) checkVersion(json)
   const result = ExportLine.safeParse(json)
   if (result.success) return result.data
   const issue = result.error.issues[0]
   const place = issue?.path.join('.')
   throw wrong(number, `does not fit: ${place ? `${place}: ` : ''}${issue?.message}`)
-}
-
-function parseJson(text: string, number: number): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // The parser's own words would quote what it choked on.
-    throw wrong(number, 'is not JSON')
-  }
 }
 
 function checkVersion(header: unknown): void {

@@ -115,7 +115,6 @@ export function checkReadName(relative: string): { ok: true; segments: string[] 
   return { ok: true, segments }
 }
 
-/** The entry, if any, that `name` would be mistaken for: the same but for case or Unicode form. */
 export function twinAmong(name: string, entries: readonly string[]): string | undefined {
   const key = twinKey(name)
   return entries.find((entry) => entry !== name && twinKey(entry) === key)

@@ -107,7 +107,6 @@ function toReview({ id, at, runId, file, op, actor, reason, before, after }: Rev
 
 const CONTEXT_LINES = 2
 
-/** Common beginning and end are left out. */
 export function diffLines(before: string | undefined, after: string | undefined): string {
   const old = before?.split('\n') ?? []
   const now = after?.split('\n') ?? []

@@ -67,7 +67,6 @@ export function createImport(
     }
   }
 
-  /** Returns the ids of those that were not rejected here before. */
   const reject = (dir: string, lines: readonly TombstoneLine[]): number[] =>
     lines
       .filter(({ values }) => values.some((value) => !tombstones.find([dir], [value])))
@@ -154,7 +153,6 @@ export type Naming =
 
 const MOST_TRIES = 1_000
 
-/** Their own names, or a free one where another memory has it. */
 export function nameAll(incoming: readonly Incoming[], { names, hashAt }: Occupied): Naming[] {
   const spelled = new Map<string, string>()
   const settle = (file: string) => {

@@ -20,10 +20,7 @@ export const INDEX_BYTES = 25_000
 
 const NEWLINE = 0x0a
 
-/**
- * `content`: what goes into a context. Cuts after line 200, then after the last line that ends within 25,000 bytes, line endings
- * included. A first line that is itself longer is cut between two characters: some of it says more than none.
- */
+/** `content`: what goes into a context. A first line that is longer than that is cut between two characters. */
 export function loadIndex(file: Buffer | string) {
   const whole = Buffer.from(file.toString())
   const ends = lineEnds(whole)
@@ -40,7 +37,6 @@ export function loadIndex(file: Buffer | string) {
   return { content, lines, bytes, truncated: true, warning }
 }
 
-/** Where each line ends, its newline included. A last line needs none. */
 function lineEnds(bytes: Buffer): number[] {
   const ends: number[] = []
   for (let at = bytes.indexOf(NEWLINE); at !== -1; at = bytes.indexOf(NEWLINE, at + 1)) ends.push(at + 1)
@@ -84,10 +80,7 @@ export function parsePointers(content: string): (Pointer & { line: number })[] {
   })
 }
 
-/**
- * A file that has a pointer keeps its place and spelling; title and hook are replaced only when they say something else. New
- * pointers follow the last one, in its style, or stand at the end. Nothing else changes by a byte.
- */
+/** A known file keeps its place and spelling, new ones follow the last; nothing else changes by a byte. */
 export function withPointers(content: string, pointers: readonly Pointer[]): string {
   const fresh = new Map<string, Pointer>()
   let index = content
@@ -233,10 +226,7 @@ type Problem = { kind: ProblemKind; line: number; text: string; source: string }
 const LONG_CHARS = 2 * POINTER_CHARS
 const HEADING = /^#{1,6}(?:[ \t]|$)/
 
-/**
- * Allowed are pointers, headings of one index line's length and blank lines: everything else belongs in a topic file. Problems
- * that `before` has already are left out, so that what a person wrote into an index never stands in the way of another write.
- */
+/** Problems that `before` has already are left out: what a person wrote never stands in the way of another write. */
 export function indexProblems(content: string, knownFiles: Iterable<string>, before = ''): Omit<Problem, 'source'>[] {
   const known = new Set(knownFiles)
   const old = new Map<string, number>()
@@ -289,7 +279,6 @@ function isLayout(line: string): boolean {
   return line.trim() === '' || (HEADING.test(line.replace(/^\uFEFF/, '')) && [...line].length <= POINTER_CHARS)
 }
 
-/** The line that closes a front matter at the start of the text, or 0 when there is none. */
 function lastFrontMatterLine(lines: string[]): number {
   if (lines[0]?.replace(/^\uFEFF/, '').trimEnd() !== '---') return 0
   const close = lines.findIndex((line, at) => at > 0 && line.trimEnd() === '---')

@@ -109,7 +109,6 @@ function createPromptTable(db: Db) {
   return {
     find,
     touch: ({ harness, session, dir }: PromptKey, at: number): void => void touch.run(at, harness, session, dir),
-    /** Keeps the text unless there is one already, and returns the one that is kept. Deletes old ones. */
     freeze: db.transaction((key: PromptKey, text: string, at: number): string => {
       expire.run(at - KEEP_MS)
       insert.run(key.harness, key.session, key.dir, at, text)

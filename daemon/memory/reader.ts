@@ -26,12 +26,13 @@ export function createReader(
   journal: Journal,
   searchIndex: SearchIndex,
 ) {
+  const mayBeAt = projects.isMemoryDir
   return {
     index: (cwd: string, caller: Caller): MemoryIndex => {
       const { dir, off } = projects.find(cwd, caller)
       if (off !== undefined) return { ...indexAt(dir, ''), skipped: 'off' }
       const withTeam = settings.current().team.enabled
-      const { own, team } = isThere(dir) ? readIndexes(dir, { withTeam, mayBeAt: projects.isMemoryDir }) : { own: '' }
+      const { own, team } = isThere(dir) ? readIndexes(dir, { withTeam, mayBeAt }) : { own: '' }
       return { ...indexAt(dir, own), ...(team && { team: indexAt(join(dir, 'team'), team) }) }
     },
     list: async (cwd: string, caller: Caller, { type, q }: ListFilter): Promise<MemoryList> => {
@@ -46,12 +47,8 @@ export function createReader(
     /** `at`: as it was then. `agent`: of that type of sub-agent. */
     get: (cwd: string, caller: Caller, file: string, at?: number, agent?: Agent): Memory => {
       const { dir, off } = (agent ? projects.ofAgent(agent) : projects).find(cwd, caller)
-      const found =
-        off === undefined
-          ? at === undefined
-            ? now(dir, file, projects.isMemoryDir)
-            : then(journal, dir, file, at)
-          : undefined
+      const read = () => (at === undefined ? now(dir, file, mayBeAt) : then(journal, dir, file, at))
+      const found = off === undefined ? read() : undefined
       if (!found)
         throw new MemoryError('NOT_FOUND', `there is no memory ${file}${at === undefined ? '' : ' at that time'}`)
       return {

@@ -157,12 +157,10 @@ export const DEPTH_FOLDERS = 8
 export type Visitor = {
   enters(folder: string, depth: number): boolean
   file(file: string, stat: () => Stats | undefined): void
-  /** Called like a memory, and no plain file. */
   otherThing?(file: string): void
   closedFolder(folder: string, cause: unknown): void
 }
 
-/** Throws when the directory itself cannot be looked into. */
 export function visitMemories(folder: Folder, visitor: Visitor, path: readonly string[] = []): void {
   for (const entry of readdirSync(folder.at(''), { withFileTypes: true })) {
     const here = [...path, entry.name]

@@ -45,7 +45,6 @@ export function createSearchIndex({ clock, db }: Core, journal: Journal) {
     const other = [...present].flatMap(([file, hash]) => (indexed.get(file) === hash ? [] : [file]))
     follow(dir, [...gone, ...other])
   }
-  /** Those that hold every word, or, if there are none, any of them. */
   const find = (dir: string, question: string): string[] => {
     const findBy = (match: 'all' | 'any') => {
       const query = wordsQuery(question, match)
@@ -99,7 +98,6 @@ function zeroFreePages(db: Db): void {
   db.exec('DROP TABLE zeros')
 }
 
-/** Name and description weigh more than the body. */
 const SEARCH = `
   SELECT m.file FROM memory_words JOIN memories m ON m.id = memory_words.rowid
   WHERE memory_words MATCH ? AND m.dir = ? ORDER BY bm25(memory_words, 4.0, 3.0, 1.0), m.file LIMIT ?`

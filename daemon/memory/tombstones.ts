@@ -113,7 +113,6 @@ function withoutMark(text: string): string {
     .replace(/^\*\*[^*\n]{1,40}:\*\*\s*/, '')
 }
 
-/** Of everything that a file says. */
 export function spokenValues(file: string, text: string): string[] {
   if (isIndex(file)) return valuesOf(...parsePointers(text).flatMap(({ title, hook }) => [title, hook]))
   const { body, name = '', description = '' } = parseTopic(text)

@@ -115,7 +115,6 @@ function boundedFlow(body: ReadableStream<Uint8Array> | null) {
 
 type Watch = ReturnType<typeof createWatch>
 
-/** Hangs up when the stream stands still, takes too long, or is aborted. */
 function createWatch(clock: Clock, idleMs: number, signal: AbortSignal) {
   const controller = new AbortController()
   let why: Ending | undefined

@@ -105,10 +105,7 @@ export function createClock(source: TimeSource = systemTime): Clock {
 
 type Moment = { wall: number; monotonic: number }
 
-/**
- * The larger of the two elapsed times counts: the monotonic clock misses a suspend, the wall clock may be set back.
- * A wall clock set forward makes a timer fire early, once: a catch-up run, which harms nothing.
- */
+/** The monotonic clock misses a suspend; a wall clock set forward makes a timer fire early, once. */
 export function remainingMs(delayMs: number, start: Moment, now: Moment): number {
   return delayMs - Math.max(now.monotonic - start.monotonic, now.wall - start.wall)
 }

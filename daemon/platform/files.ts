@@ -53,10 +53,7 @@ export function syncPath(path: string): void {
 
 const PRIVATE_FOLDER: MakeDirectoryOptions = { recursive: true, mode: 0o700 }
 
-/**
- * Makes sure that `folder` exists, is ours and ours alone. A folder that others can enter is refused, not
- * changed: it may be a home folder that was named by mistake.
- */
+/** A folder that others can enter is refused, not changed: it may be a home folder that was named by mistake. */
 export function ensurePrivateFolder(folder: string, purpose: string): void {
   try {
     mkdirSync(folder, PRIVATE_FOLDER)

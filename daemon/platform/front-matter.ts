@@ -148,10 +148,7 @@ const ENTRY = new RegExp(`^( *)${KEY}:(?: +(\\S${TEXT}*?))? *$`, 'u')
 const QUOTED = new RegExp(`^"(?:(?!["\\\\])${TEXT}|\\\\["\\\\])*"$`, 'u')
 const CONSTANT = /^(?:true|false|null|~)$/i
 
-/**
- * The front matter of nearly every file, `key: some words` line by line and such lines below a key, at a fiftieth of the YAML
- * library's cost. Nothing when any line could mean something else to YAML.
- */
+/** Lines of `key: some words`, as nearly every file has, at a fiftieth of the YAML library's cost; else nothing. */
 export function readPlainYaml(yaml: string): Record<string, unknown> | undefined {
   const data: Record<string, string | Record<string, string>> = {}
   let inner: { data: Record<string, string>; indent: string } | undefined

@@ -62,7 +62,6 @@ export function takesSignals(pid: number): boolean {
   }
 }
 
-/** Runs a command of the user's and returns what it printed. Nothing of it is logged. */
 export function runCommand(command: string, { clock, timeoutMs, maxBytes, signal }: Limits): Promise<CommandOutcome> {
   return new Promise((resolve) => {
     // A group of its own, so that what the shell has started ends with it.

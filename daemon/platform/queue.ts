@@ -36,10 +36,7 @@ const REST_PER_WORK = 50
 /** While a run waits for a model, the thread works for requests: not all of the busy time was the run's. */
 const LONGEST_REST_MS = 300
 
-/**
- * Background work gives way to requests: when one has come since the piece of work before, a piece is followed by a rest,
- * many times as long as the thread was busy with it. Without requests there is no rest.
- */
+/** Where a request has come since the piece of background work before, a piece is followed by a rest. */
 export function createGivingWay({ busy }: Clock) {
   let isAsked = false
   return {

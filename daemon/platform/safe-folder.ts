@@ -40,7 +40,6 @@ export type Folder = {
   name: string
   where: string
   parent: Folder | undefined
-  /** The path of an entry of this folder, good for as long as the folder is open. */
   at(entry: string): string
 }
 
@@ -149,22 +148,17 @@ export function refuseMoved(folder: Folder): void {
   if (other) throw moved(other.name)
 }
 
-/** Makes `dir` from the last folder on its way that exists, held open. */
 export function makeFolder(dir: string, mayBeAt: MayBeAt): void {
   const missing: string[] = []
   let there = dir
   for (; !existsSync(there) && dirname(there) !== there; there = dirname(there)) missing.unshift(basename(there))
-  inRoot(
-    there,
-    () => true,
-    (top) => {
-      refuseAstray(dir, join(top.where, ...missing), mayBeAt)
-      withNewFolders(top, missing, () => {})
-    },
-  )
+  const anywhere = () => true
+  inRoot(there, anywhere, (top) => {
+    refuseAstray(dir, join(top.where, ...missing), mayBeAt)
+    withNewFolders(top, missing, () => {})
+  })
 }
 
-/** Makes the missing folders, private, and takes them away again if `act` fails. */
 export function withNewFolders<T>(from: Folder, missing: readonly string[], act: (folder: Folder) => T): T {
   const [name, ...rest] = missing
   if (name === undefined) return act(from)
@@ -233,7 +227,6 @@ export function isSettled({ ctimeMs }: Pick<Stats, 'ctimeMs'>, nowMs: number): b
   return nowMs - ctimeMs > SETTLED_MS
 }
 
-/** A plain file that has no other name elsewhere; throws a refusal for anything else. */
 export function readPlain(folder: Folder, leaf: string, capBytes = CAP_BYTES): Content | undefined {
   const fd = openPlain(folder, leaf)
   if (fd === undefined) return undefined

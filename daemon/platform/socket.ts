@@ -9,7 +9,6 @@ import { ensurePrivateFolder } from './files.ts'
 /** SD_LISTEN_FDS_START of systemd. */
 const FIRST_PASSED_FD = 3
 
-/** The descriptor that systemd listens on for this very process. */
 export function passedSocket(env: Environment, pid: number): number | undefined {
   if (env.LISTEN_PID !== String(pid) || !env.LISTEN_FDS) return undefined
   if (env.LISTEN_FDS === '1') return FIRST_PASSED_FD

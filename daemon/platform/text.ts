@@ -1,6 +1,6 @@
 /** Pure functions that cut, count and show texts, numbers and names. */
 import { createHash } from 'node:crypto'
-import { shapeOf } from './json.ts'
+import { parseJson, shapeOf } from './json.ts'
 
 /** Half of a surrogate pair cannot be written as UTF-8, and no server takes it. */
 export function isWithinCharacter(text: string, at: number): boolean {
@@ -66,13 +66,7 @@ function isJson(text: string): boolean {
   const last = /([\]}])[\t\n\r ]*$/.exec(text.slice(-1_000))?.[1]
   if (`${first}${last}` !== '{}' && `${first}${last}` !== '[]') return false
   const { depth, values } = shapeOf(text)
-  if (depth > CAP_DEPTH || values > CAP_VALUES) return true
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
+  return depth > CAP_DEPTH || values > CAP_VALUES || parseJson(text) !== undefined
 }
 
 /** An estimate from bytes alone, with a third more for safety. */

@@ -13,9 +13,8 @@ export type WatchOptions = {
   clock: Clock
   depth: number
   isIgnored?: (path: string, stats?: Stats) => boolean
-  /** Changes are delivered when none has come for so long, */
+  /** Changes are delivered when none has come for so long, or when the first of them is `longestMs` old. */
   quietMs: number
-  /** or when the first of them is so old. */
   longestMs: number
   onChange: (paths: ReadonlySet<string>) => void
   /** Of the first root that is not watched completely; undefined when all are again. */

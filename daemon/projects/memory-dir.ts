@@ -6,6 +6,7 @@ import { callerVariables } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { AgentScope } from '../../schema/memory.ts'
 import type { Environment } from '../../schema/rendezvous.ts'
+import { parseJson } from '../platform/json.ts'
 import { safeId } from '../platform/text.ts'
 import { createProbe, type Probe, type ProjectRoot, trackingOf } from './paths.ts'
 
@@ -39,7 +40,8 @@ export function refuseLinked({ dir, source }: MemoryDir, target: string | undefi
 /** A directory that was chosen once may have become a link to any other. */
 export function isMemoryPlace(dir: string, home: string): boolean {
   try {
-    return problemOf(realpathSync(dir), home) === undefined
+    const target = realpathSync(dir)
+    return isAgentDir(dir) ? target === dir : problemOf(target, home) === undefined
   } catch {
     return false
   }
@@ -91,10 +93,7 @@ function shown(path: string): string {
 
 const LONGEST_SLUG = 200
 
-/**
- * A path as Claude Code spells it in a folder name. Normalises nothing: a composed and a decomposed é give different slugs, as
- * there. Two paths may share a slug.
- */
+/** A path as Claude Code spells it in a folder name: nothing is normalised, and two paths may share a slug. */
 export function slugOf(path: string): string {
   const slug = path.replace(/[^A-Za-z0-9]/g, '-')
   if (slug.length <= LONGEST_SLUG) return slug
@@ -137,14 +136,6 @@ export function agentDirOf({ root, home, variables, type, scope }: AgentDirFacts
   const problem = problemOf(target, home)
   if (problem) throw refuse(problem)
   return target
-}
-
-export function isAgentPlace(dir: string): boolean {
-  try {
-    return realpathSync(dir) === dir
-  } catch {
-    return false
-  }
 }
 
 export function isAgentDir(dir: string): boolean {
@@ -203,15 +194,8 @@ export function readClaudeSettings(
 
 function readKeys(file: string, probe: Probe): { keys: MemoryKeys; uid: number | undefined } {
   const content = isAbsolute(file) ? probe.read(file, SETTINGS_CAP_BYTES) : undefined
-  return { keys: content ? parseKeys(content.bytes.toString()) : {}, uid: content?.uid }
-}
-
-function parseKeys(text: string): MemoryKeys {
-  try {
-    return MemoryKeys.safeParse(JSON.parse(text.replace(/^\uFEFF/, ''))).data ?? {}
-  } catch {
-    return {}
-  }
+  const json = parseJson(content?.bytes.toString().replace(/^\uFEFF/, '') ?? '')
+  return { keys: MemoryKeys.safeParse(json).data ?? {}, uid: content?.uid }
 }
 
 /** Whether the local settings surely did not come with the repository: the user's, no link (its target may be tracked), untracked. */

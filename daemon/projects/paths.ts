@@ -8,12 +8,12 @@ import {
   lstatSync,
   openSync,
   readlinkSync,
-  readSync,
   realpathSync,
   statSync,
 } from 'node:fs'
 import { basename, dirname, isAbsolute, join, normalize, resolve, sep } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { readUpTo } from '../platform/safe-folder.ts'
 
 /** `unreachable`: behind a closed folder, a loop of links or a name too long. */
 type Kind = 'file' | 'folder' | 'other' | 'absent' | 'unreachable'
@@ -82,15 +82,9 @@ function readWhole(path: string, capBytes: number): { bytes: Buffer; uid: number
     // It may be a pipe by now: do not wait for its writer.
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
     const stats = fstatSync(fd)
-    if (!stats.isFile() || stats.size > capBytes) return undefined
-    const bytes = Buffer.allocUnsafe(stats.size)
-    let done = 0
-    while (done < bytes.length) {
-      const count = readSync(fd, bytes, done, bytes.length - done, done)
-      if (count === 0) break
-      done += count
-    }
-    return { bytes: bytes.subarray(0, done), uid: stats.uid }
+    if (!stats.isFile()) return undefined
+    const bytes = readUpTo(fd, stats.size, capBytes)
+    return bytes && { bytes, uid: stats.uid }
   } catch {
     return undefined
   } finally {

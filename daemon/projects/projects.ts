@@ -13,8 +13,6 @@ import {
   chooseMemoryDir,
   configDirOf,
   decideSwitch,
-  isAgentDir,
-  isAgentPlace,
   isMemoryPlace,
   type MemoryDir,
   mergeVariables,
@@ -153,7 +151,7 @@ export function createProjects(core: Core, policyFile = POLICY_FILE) {
     variables: (caller?: Caller) => mergeVariables(env, caller?.env),
     configDir: (caller?: Caller) => configDirOf(mergeVariables(env, caller?.env), home),
     /** Whether a known directory still is a place for memories: links change. */
-    isMemoryDir: (dir: string) => (isAgentDir(dir) ? isAgentPlace(dir) : isMemoryPlace(dir, home)),
+    isMemoryDir: (dir: string) => isMemoryPlace(dir, home),
     directories,
     list: () => projectsIn(directories.list()),
     /** The project is at `toRoot` now: its pauses and its directory follow. Within the caller's transaction. */
@@ -163,12 +161,10 @@ export function createProjects(core: Core, policyFile = POLICY_FILE) {
       directories.remember(to)
     },
     paused,
-    /** Without a folder: everywhere. */
     pause: (cwd: string | undefined): Paused => {
       pauses.add(cwd === undefined ? EVERYWHERE : rootOf(cwd), clock.now())
       return pausesChanged()
     },
-    /** Without a folder: lifts every pause. */
     resume: (cwd: string | undefined): Paused => {
       if (cwd === undefined) pauses.removeAll()
       else {

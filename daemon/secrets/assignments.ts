@@ -167,7 +167,6 @@ const LEAD_CHARS = 36
 /** Longer than any name and its lookahead. */
 const NAME_CHARS = 64
 
-/** Tries the long pattern only around the pieces of names. */
 function* near(text: string, starts: readonly number[]): Generator<Place> {
   let from = 0
   for (const start of starts)
@@ -254,7 +253,6 @@ function readValue(text: string, at: number): Value | undefined {
   return bare(text, open, opening)
 }
 
-/** The closing quote on the same line, past escaped ones, or -1. */
 function closing(text: string, from: number, close: string): number {
   const limit = Math.min(text.length, from + JUDGED)
   for (let at = from; at < limit; at++) {

@@ -143,10 +143,7 @@ export function beyondMarks(text: string, secrets: readonly Secret[]): Secret[] 
   return merge(kept)
 }
 
-/**
- * A text with JSON, URL and HTML escapes undone, once per layer: credentials travel in logs of JSON inside JSON. `originAt` tells
- * where in the original text a character came from.
- */
+/** Escapes of JSON, URLs and HTML are undone. `originAt`: where in the original text a character came from. */
 type View = { text: string; originAt: (index: number) => number }
 
 /** JSON in JSON in a URL. Deeper nesting is nothing that programs write by accident. */

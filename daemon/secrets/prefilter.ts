@@ -20,7 +20,6 @@ const FIRST_RUN_BIT = 29
 export const DASHED_RUN: Bit = 1 << FIRST_RUN_BIT
 
 const ALPHANUMERIC = /[A-Za-z0-9]/
-/** What stands in a run: a dash, or a letter or digit. */
 const DASH = 1
 const LETTER = 2
 const WHITE_SPACE = [

@@ -7,7 +7,6 @@ import {
   type ClaudeSettings,
   chooseMemoryDir,
   isAgentDir,
-  isAgentPlace,
   isMemoryPlace,
   refuseLinked,
   slugOf,
@@ -256,9 +255,9 @@ describe('the memory directory of an agent', () => {
     symlinkSync(join(home, 'dotfiles'), join(home, '.claude'))
     const dir = dirOf({ type: 'x', scope: 'user' })
     expect(dir).toBe(join(home, 'dotfiles/agent-memory/x'))
-    expect([isAgentDir(dir), isAgentPlace(dir)]).toEqual([true, true])
+    expect([isAgentDir(dir), isMemoryPlace(dir, home)]).toEqual([true, true])
     renameSync(dir, `${dir}-old`)
-    symlinkSync(home, dir)
-    expect([isAgentDir(dir), isAgentPlace(dir)]).toEqual([true, false])
+    symlinkSync(`${dir}-old`, dir)
+    expect([isAgentDir(dir), isMemoryPlace(dir, home)]).toEqual([true, false])
   })
 })
