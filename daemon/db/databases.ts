@@ -57,7 +57,7 @@ export function openDatabases(stateDir: string, nowMs: number) {
     index: () => index,
     repairs,
     onIndexReplaced: (listener: () => void) => void listeners.push(listener),
-    /** After an unclean stop; once more when the disk that kept the check from its end has recovered. Returns how to stop it. */
+    /** After an unclean stop, in a thread of its own; again once a disk that failed has recovered. Returns how to stop it. */
     checkIndex: (lastStop: 'clean' | 'unclean', disk: Disk, report: (what: unknown) => void) => {
       const giveUp = new AbortController()
       let checked: Promise<void> | undefined

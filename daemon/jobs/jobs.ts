@@ -49,7 +49,6 @@ export function createJobs(core: Core, models: Models) {
     },
     holdLowWhile: runner.holdLowWhile,
     enqueue: runner.enqueue,
-    /** Another connection may have enqueued something. */
     wake: runner.wake,
     resume: runner.resume,
     counts: table.counts,

@@ -165,7 +165,6 @@ export function splitFrontMatter(text: string): Block | undefined {
 /** `inside`: a block that may hold the field instead. A new one stands after those named by `after`, ending in `end`. */
 type Field = { key: string; inside?: string; after: readonly string[]; end: string }
 
-/** Leaves every other byte alone. */
 export function setField(yaml: string, field: Field, value: string): string {
   const map = readMap(yaml)
   if (!map) return setLine(yaml, field, value)

@@ -252,7 +252,7 @@ export type Selection = { dir: string; files: string[] }
 /** How long a model may take for a selection that comes with the next question. */
 export const LATEST_MS = 60_000
 
-/** One selection of a session may go on after its caller was answered: the next question ends it, or gets it. */
+/** One of a session may go on after its caller was answered: the next question ends it, or gets what it selected. */
 export function createLateSelections({ clock, logged }: Core) {
   const selected = createLru<string, Selection>(MOST_SESSIONS)
   const going = createLru<string, AbortController>(MOST_SESSIONS)

@@ -27,7 +27,6 @@ import { createSurface } from './surface.ts'
 
 type InSession = SessionName & { cwd: string; mostBytes: number }
 
-/** Of the time a hook has, what it may wait for memories that have not been read yet. */
 const HOOK_READ_SHARE = 0.5
 const LONGEST_PROMPT = 100_000
 const QUERY_CHARS = 32_000
