@@ -5,11 +5,10 @@ import { type FaultRule, startWithFaults } from '../support/faults.ts'
 import { makeHome } from '../support/home.ts'
 import { topic } from '../support/memory.ts'
 
+/** What each of the questions does anew: texts of memories are kept. */
 const unreadable: readonly FaultRule[] = [
   { calls: ['list'], within: '/memory', error: 'EIO' },
   { calls: ['list'], within: '/memory', error: 'EACCES' },
-  { calls: ['read'], within: '/memory/', ends: 'a.md', error: 'EIO' },
-  { calls: ['open-read'], within: '/memory/', ends: 'a.md', error: 'EMFILE' },
   { calls: ['stat'], within: '/memory', error: 'EIO' },
 ]
 
@@ -21,15 +20,14 @@ it('memories that cannot be read are an error of each question, not an answer wi
   await client.putMemory({ cwd, file: 'a.md', content: topic('Deploy on Mondays only.') })
   const questions = [
     () => client.memories({ cwd }),
-    () => client.memories({ cwd, q: 'mondays' }),
     () => client.recall({ cwd, query: 'When may I deploy, on Mondays?' }),
   ]
   const files = async () => (await client.memories({ cwd })).items.map(({ file }) => file)
   for (const rule of unreadable)
     for (const ask of questions) {
-      const fault = fail({ ...rule, times: 'lasting' })
+      fail({ ...rule, times: 'lasting' })
       const answer = await ask().catch(({ code }) => code)
-      if (fault.hits() > 0) expect.soft(['DEGRADED', 'REFUSED'], JSON.stringify(rule)).toContain(answer)
+      expect.soft(['DEGRADED', 'REFUSED'], JSON.stringify(rule)).toContain(answer)
       heal()
       expect(await files()).toEqual(['a.md'])
     }
