@@ -91,6 +91,20 @@ describe('the undo of a run', () => {
       'mine.md': topic('Mine.', 'Mine'),
     })
   })
+
+  it('takes its line out of an index that holds a credential, whose text is nowhere kept to be put back', async () => {
+    const { dir, writer, journal, undo, tree, save } = await open()
+    const line = `- the key is ghp_${'A1b2C3d4E5f6'.repeat(3)}\n`
+    save('MEMORY.md', line)
+    const [done] = await writer.write(dir, [{ file: 'a.md', content: topic('A.', 'A') }], person)
+    const kept = {
+      before: { hash: hashOf(line), text: '' },
+      after: { hash: hashOf(tree()['MEMORY.md'] ?? ''), text: '' },
+    }
+    expect(journal.partsOf(done?.id ?? 0)).toMatchObject([{ file: 'MEMORY.md', ...kept, undoable: false }])
+    await undo.change(done?.id ?? 0, 'user')
+    expect(tree()).toEqual({ 'MEMORY.md': line })
+  })
 })
 
 describe('the bytes that undo puts back', () => {
