@@ -217,6 +217,14 @@ describe('a daemon that cannot start', () => {
     expect(exit.stderr).not.toContain('    at ')
   })
 
+  it('takes over the socket of one that was killed', async () => {
+    const home = makeHome()
+    await (await startDaemon(home)).kill9()
+    expect(existsSync(home.places.socketPath)).toBe(true)
+    const { client, pid } = await startDaemon(home)
+    expect((await client.status()).pid).toBe(pid)
+  })
+
   it("leaves a stranger's listening socket alone", async () => {
     const home = makeHome()
     mkdirSync(home.places.stateDir, { recursive: true, mode: 0o700 })
