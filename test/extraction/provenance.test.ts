@@ -154,6 +154,12 @@ describe('what a person said is theirs', () => {
       { name: 'Mocks', description: 'No mocking the database in tests' },
     ],
     [
+      'with two words that were shown in another order',
+      'Let a second engineer review each orders migration before it goes to production on Friday.',
+      'A second engineer reviews each orders commit migration before tests in production on Friday.',
+      {},
+    ],
+    [
       'a line that begins like code',
       'Update the changelog with every release, reviewers look there.',
       'Update the changelog with every release.\n\n**Why:** reviewers look there.',
