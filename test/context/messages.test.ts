@@ -72,6 +72,21 @@ describe('flattening', () => {
       ],
     ],
     [
+      'keeps results apart that stand in messages of their own',
+      [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: [call('1'), call('2')] },
+        { id: 'm1', role: 'user', content: [result('1')] },
+        { id: 'm2', role: 'user', content: [result('2'), { type: 'text', text: 'b' }] },
+      ],
+      [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: [call('1'), call('2')] },
+        { id: 'm1', role: 'user', content: [result('1')] },
+        { id: 'm2', role: 'user', content: [result('2'), { type: 'text', text: 'b' }] },
+      ],
+    ],
+    [
       'drops a result without a call',
       [{ role: 'user', content: [result('1'), { type: 'text', text: 'b' }] }],
       [{ role: 'user', content: [{ type: 'text', text: 'b' }] }],
