@@ -654,6 +654,20 @@ describe('skills that are put back', () => {
     expect(total).toBeGreaterThan(20_000)
     expect(total).toBeLessThanOrEqual(25_000)
   })
+
+  it('are whole where five of them take the 25,000 tokens to the last one', async () => {
+    const { core } = await testCore()
+    const put = (content: string, count: number) => {
+      const skills = Array.from({ length: count }, (_, n) => ({ name: `skill-${n}`, content }))
+      return readWorkingSet(core, { restore: { skills }, between: [], kept: [], roomTokens: 1_000_000 })
+    }
+    // With four characters of content, which are one token.
+    const least = put('four', 1).items[0]?.tokens ?? 0
+    const content = words(5_000 - (least - 1))
+    const { blocks, items } = put(content, 6)
+    expect(items.map(({ tokens }) => tokens)).toEqual([5_000, 5_000, 5_000, 5_000, 5_000])
+    for (const block of blocks) expect(block).toContain(content)
+  })
 })
 
 describe('what may not be read', () => {
