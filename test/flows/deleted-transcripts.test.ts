@@ -57,3 +57,24 @@ it('keeps what is known of a deleted transcript, its words only where a memory r
   expect((await daemon.client.search({ cwd, q: 'lighthouse' })).items).toHaveLength(3)
   await daemon.stop()
 })
+
+it('keeps the number of turns of a deleted transcript that branches', async () => {
+  const home = makeHome()
+  const root = genericRoot(home)
+  const cwd = join(home.dir, 'project')
+  mkdirSync(cwd)
+  const file = join(root, 's.jsonl')
+  const asked = (id: string, parentId: string | null) => ({ type: 'user', id, parentId, text: `${id}?` })
+  append(file, { type: 'session', id: 's', cwd }, asked('one', null), asked('two', 'one'), asked('three', 'elsewhere'))
+  const first = await startDaemon(home)
+  const listed = async ({ client }: typeof first) => (await client.sessions({ cwd })).items
+  while ((await listed(first)).length === 0) await first.client.health()
+  expect(await listed(first)).toMatchObject([{ id: 's', turns: 3, gone: false }])
+  await first.stop()
+
+  rmSync(file)
+  const daemon = await startDaemon(home)
+  while (!(await listed(daemon))[0]?.gone) await daemon.client.health()
+  expect(await listed(daemon)).toMatchObject([{ id: 's', turns: 3, gone: true }])
+  await daemon.stop()
+})
