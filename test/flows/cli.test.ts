@@ -190,6 +190,16 @@ describe('the command', () => {
     }
   })
 
+  it.each([
+    ['dollars', { usdPerDay: 0 }],
+    ['tokens', { tokensPerDay: 0 }],
+  ])('says that no model is called when the budget has no %s', async (_what, budget) => {
+    const home = makeHome()
+    writeFileSync(home.places.configFile, JSON.stringify({ budget }))
+    await startDaemon(home)
+    expect((await memoryd(home, 'status')).stdout).toMatch(/^ *budget +none: no model is called$/m)
+  })
+
   it('has exit codes and remedies that scripts and people can use', async () => {
     const home = makeHome()
     expect(await memoryd(home, 'status')).toEqual({
