@@ -48,6 +48,10 @@ describe('drift', () => {
     ])
   })
 
+  it.each(['{}', '{"scripts": null}', '{"scripts": "gone"}'])('is a script where a package has none: %s', (text) => {
+    expect(driftOf('`npm run gone`', project({ 'package.json': text }))).toEqual([{ kind: 'script', name: 'gone' }])
+  })
+
   it('is not claimed where nothing can be looked up', () => {
     const empty = project({})
     expect(driftOf('`npm run gone`, `make gone`', empty)).toEqual([])
