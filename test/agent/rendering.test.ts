@@ -97,6 +97,12 @@ describe('a session as models are told it', () => {
     ])
   })
 
+  it('leaves out the middle of what a person pasted', async () => {
+    const { render } = await rig()
+    const { texts } = await render([said('p', 'x '.repeat(10_000) + 'y '.repeat(10_000))])
+    expect(texts[0]).toMatch(/>\n(x ){10000}\[… 17000 characters left out …\](y ){1500}\n<\/message>\n$/)
+  })
+
   it('moves its anchor past 60,000 tokens, to the beginning of a turn, with the notes in place of what is left out', async () => {
     const { render, rendering, breaks, reopened } = await rig()
     const messages = Array.from({ length: 70 }, (_, n) =>
