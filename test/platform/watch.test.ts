@@ -260,6 +260,16 @@ describe('the root of a watch', () => {
     }
   })
 
+  it('may be a link to what is not there any more', async () => {
+    const dir = makeFolders('one')
+    symlinkSync(join(dir, 'gone'), join(dir, 'link'))
+    const watch = await watching(dir, ['link'])
+    expect(watch.failures).toEqual([])
+    rmSync(join(dir, 'link'))
+    symlinkSync(join(dir, 'one'), join(dir, 'link'))
+    await watch.changed('link')
+  })
+
   it('may be a single file, replaced, removed and linked to', async () => {
     const dir = makeFolders('real')
     const watch = await watching(dir, ['config.json'], { depth: 0 })
