@@ -112,6 +112,20 @@ describe('a project that was moved', () => {
     ])
   })
 
+  it('is believed also where the new place knew one other file', async () => {
+    const { rig, to, toDir } = await moved()
+    mkdirSync(toDir, { recursive: true })
+    writeFileSync(join(toDir, 'a.md'), topic('Mine.', 'Mine'))
+    await rig.memory.look(toDir)
+    rmSync(join(toDir, 'a.md'))
+    await rig.memory.look(toDir)
+    expect(await move(rig, to)).toMatchObject({ how: 'whole' })
+    const known = changesOf(rig, to)
+    expect(known[0]).toMatchObject({ file: 'a.md', op: 'create', reason: 'moved with its project' })
+    await rig.memory.lookEverywhere()
+    expect(changesOf(rig, to)).toEqual(known)
+  })
+
   it('has only its name changed where both have one directory', async () => {
     const { rig, to, toDir, dir } = await moved()
     mkdirSync(dirname(toDir), { recursive: true })
