@@ -137,3 +137,11 @@ describe('rank', () => {
     expect(rank('y'.repeat(1_000_000), hostile, { limit: 5 }).files).toEqual([])
   })
 })
+
+it('moves up what has in common with the best what the question does not say', () => {
+  const filler = Array.from({ length: 20 }, (_, n) => memory(`z${n}.md`, `Filler ${n}`, `Unrelated matter ${n}`))
+  const best = [0, 1, 2].map((n) => memory(`best${n}.md`, 'Deploy pipeline', 'Deploy pipeline with canary'))
+  const all = [...best, memory('a.md', 'Deploy notes', 'Lunch'), memory('b.md', 'Deploy notes', 'Canary'), ...filler]
+  const { files } = rank('deploy pipeline', indexOf(all), { limit: 5 })
+  expect(files).toEqual(['best0.md', 'best1.md', 'best2.md', 'b.md', 'a.md'])
+})
