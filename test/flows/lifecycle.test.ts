@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
+import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../client/index.ts'
 import { findPlaces } from '../../schema/rendezvous.ts'
@@ -120,6 +121,13 @@ describe('a running daemon', () => {
       encoding: 'utf8',
     })
     expect(run.stdout).toBe('0\n')
+  })
+
+  it('outlives errors of the disk and of the databases that no caller caught, and no others', async () => {
+    const { outlives } = await startHere(makeHome())
+    const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+    const corrupt = new Database.SqliteError('database disk image is malformed', 'SQLITE_CORRUPT')
+    expect([full, corrupt, new Error('a surprise')].map(outlives)).toEqual([true, true, false])
   })
 
   it('ends its event streams when it stops', async () => {

@@ -20,6 +20,8 @@ export type DaemonHere = {
   logged(text: string): Promise<string>
   /** As SIGHUP does. */
   reload(): void
+  /** Whether the process goes on after an error that no caller caught. */
+  outlives(error: unknown): boolean
   /** As SIGTERM does; the code is that of the process. */
   stop(): Promise<{ code: number }>
 }
@@ -86,6 +88,7 @@ export async function startDaemon(home: Home, { clock, lastStop }: Options = {})
         lines.forEach(look)
       }),
     reload: daemon.reload,
+    outlives: daemon.outlives,
     stop,
   }
 
