@@ -337,9 +337,11 @@ describe('by a model', () => {
     const upTo = await compactRig({ answers: [summary('The beginning.')] })
     const ahead = await upTo.compact(list, { partial: { direction: 'up_to', messageId: 'm42' } })
     expect(ahead.messages.slice(1)).toEqual(list.slice(cutBefore(list, 42)))
-    await expect(upTo.compact(list, { partial: { direction: 'from', messageId: 'nowhere' } })).rejects.toMatchObject({
-      code: 'NOT_FOUND',
-    })
+    for (const messageId of ['nowhere', `#${list.length}`])
+      for (const direction of ['from', 'up_to'] as const)
+        await expect(upTo.compact(list, { partial: { direction, messageId } })).rejects.toMatchObject({
+          code: 'NOT_FOUND',
+        })
   })
 
   it('notes nothing of a look ahead', async () => {
