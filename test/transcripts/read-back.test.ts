@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -42,6 +42,14 @@ it('follows no link: what stands at its other end is not what was read', async (
   const link = `${place?.path}.link`
   symlinkSync(place?.path ?? '', link)
   expect(await linesAt([place as Place, { ...(place as Place), path: link }])).toEqual(['line', undefined])
+})
+
+it('leaves out a line that is longer than any may be, and does not read it', async () => {
+  const [place] = linesIn('line')
+  const { harness, path } = place as Place
+  truncateSync(path, 64 * 1024 * 1024 + 1)
+  const huge = { harness, path, offset: 0, length: 64 * 1024 * 1024 + 1 }
+  expect((await linesAt([huge, place as Place])).map((line) => line?.length)).toEqual([undefined, 4])
 })
 
 it('takes as many at a time as it is told, and a line as long as a book alone', async () => {
