@@ -30,6 +30,8 @@ export function createMoves(core: Core, projects: Projects, journal: Journal, wr
 
   const rename = (ends: Ends, actor: string): Moved => {
     const inode = inodeOf(ends.fromDir)
+    // Before the move: a folder that cannot be listed must not make it fail once it is done.
+    const { files } = listMemories(ends.fromDir)
     const id = begun.begin(ends, clock.now(), inode)
     try {
       renameFolder(ends)
@@ -41,7 +43,6 @@ export function createMoves(core: Core, projects: Projects, journal: Journal, wr
       begun.end(id)
       throw error
     }
-    const { files } = listMemories(ends.toDir)
     for (const listener of listeners) listener(ends.toDir, files, actor)
     return answer(ends, 'whole', files)
   }
