@@ -14,5 +14,13 @@ export default defineConfig({
   external: ['better-sqlite3', '@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler'],
   // gray-matter can evaluate code; the wrapper around it refuses to.
   checks: { eval: false },
-  output: { dir: 'dist', cleanDir: true, minify: true, chunkFileNames: '[name]-[hash].js' },
+  output: {
+    ...{ dir: 'dist', cleanDir: true, minify: true, chunkFileNames: '[name]-[hash].js' },
+    // What every command loads stands in one file: to open eight of them takes a tenth of its time.
+    codeSplitting: {
+      groups: [
+        { name: 'shared', test: /(schema.(errors|rendezvous|caller|route-table)|cli.(context|installation))\.ts$/ },
+      ],
+    },
+  },
 })

@@ -1,6 +1,6 @@
 /** One HTTP exchange over the Unix socket, with a deadline. Knows bytes and headers, not routes. */
 import { once } from 'node:events'
-import type { ClientRequest, IncomingMessage } from 'node:http'
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { MemoryError } from '../schema/errors.ts'
 import { PROTOCOL, PROTOCOL_HEADER } from '../schema/rendezvous.ts'
@@ -21,16 +21,20 @@ export type Exchange = {
 
 export type Transport = ReturnType<typeof createTransport>
 
-// An import of node:http would load undici, too: 15 ms more until a hook, a command or the MCP server answers.
-const { Agent, request } = process.getBuiltinModule('node:http')
+/** Loaded with the first exchange, which help and the start of the MCP server do without. An import would load undici, too. */
+const http = () => process.getBuiltinModule('node:http')
 
 /** What a timer can wait for. */
 const LONGEST_DEADLINE_MS = 2 ** 31 - 1
 
 /** `locate` may throw: a set-up that names no usable socket is reported by the call that needs it, not by `connect`. */
 export function createTransport(locate: () => string, told: Record<string, string>) {
-  // An idle connection must not keep a harness alive, nor be one the daemon has closed meanwhile.
-  const agent = new Agent({ keepAlive: true, maxSockets: 16, timeout: 30_000 })
+  let agent: Agent | undefined
+  const sharedAgent = () => {
+    // An idle connection must not keep a harness alive, nor be one the daemon has closed meanwhile.
+    agent ??= new (http().Agent)({ keepAlive: true, maxSockets: 16, timeout: 30_000 })
+    return agent
+  }
 
   const begin = (exchange: Exchange, socketPath: string, ended: AbortSignal) =>
     new Promise<IncomingMessage>((resolve, reject) => {
@@ -46,8 +50,8 @@ export function createTransport(locate: () => string, told: Record<string, strin
         ...(lines && { 'content-type': JSON_LINES }),
       }
       // An upload cannot be sent again, so it gets no connection that the daemon may have closed meanwhile.
-      const outgoing = request(
-        { socketPath, agent: connection === 'own' ? false : agent, method, path, headers, signal: ended },
+      const outgoing = http().request(
+        { socketPath, agent: connection === 'own' ? false : sharedAgent(), method, path, headers, signal: ended },
         resolve,
       )
       let ownFault: unknown
@@ -106,7 +110,7 @@ export function createTransport(locate: () => string, told: Record<string, strin
     return response
   }
 
-  return { send, open, close: () => agent.destroy() }
+  return { send, open, close: () => agent?.destroy() }
 }
 
 /** Not a byte is taken from `lines` before the connection takes it: an upload may wait for a daemon to be started. */
