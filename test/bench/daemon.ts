@@ -80,13 +80,16 @@ function spawnNode(args: string[], env: Environment): ChildProcess {
   return spawn(process.execPath, args, { env: env as NodeJS.ProcessEnv, stdio: ['ignore', 'ignore', 'pipe'] })
 }
 
-/** How long `node -e 0` takes from spawn to exit. */
-export function runNode({ env }: Home): Promise<number[]> {
+/** How long a Node process takes from spawn to exit. */
+export function runNode({ env }: Home, ...args: string[]): Promise<number[]> {
   return new Promise((resolve, reject) => {
     const spawnedMs = performance.now()
-    const child = spawnNode(['-e', '0'], env)
+    const child = spawnNode(args, env)
     child.once('error', reject)
-    child.once('exit', () => resolve([performance.now() - spawnedMs]))
+    child.once('exit', (code) => {
+      if (code === 0) resolve([performance.now() - spawnedMs])
+      else reject(new Error(`${args.join(' ')} ended with ${code}`))
+    })
   })
 }
 

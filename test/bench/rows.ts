@@ -1,4 +1,5 @@
 /** Every row, in the order of the table. A new one is a file and a line here. */
+import { command } from './command.ts'
 import { compacting, estimate } from './context.ts'
 import { cost } from './cost.ts'
 import { firstRecall } from './first-recall.ts'
@@ -35,6 +36,7 @@ export const rows: readonly Row[] = [
   cost,
   estimate,
   compacting,
+  command,
   start,
   idle,
   many,

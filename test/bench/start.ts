@@ -23,7 +23,7 @@ export const start: Row<'known' | 'new' | 'bare'> = {
     await startBareOnce(bench, known)
 
     const taken = await inRounds(ROUNDS[bench.pace], {
-      node: () => runNode(known),
+      node: () => runNode(known, '-e', '0'),
       bare: () => startBareOnce(bench, known),
       known: () => startDaemonOnce(bench, known),
       new: () => startDaemonOnce(bench, bench.home()),
