@@ -23,6 +23,9 @@ export type CoreOptions = {
   terminal: LogTarget['terminal']
 }
 
+/** What can wait begins so long after the start: the program that starts the daemon asks it for memories right away. */
+export const AFTER_START_MS = 300
+
 export async function openCore({ places, settings, env, clock, version, lastStop, terminal }: CoreOptions) {
   const { stateDir } = places
   const layout = storeLayout(stateDir)

@@ -1,7 +1,7 @@
 /** Jobs: what is due is queued in the index, run when there is room, and shown to the user. */
 import { MemoryError } from '../../schema/errors.ts'
 import type { JobList, Job as JobShown, OneJob } from '../../schema/job.ts'
-import type { Core } from '../core.ts'
+import { AFTER_START_MS, type Core } from '../core.ts'
 import type { Models } from '../models/models.ts'
 import type { Timer } from '../platform/clock.ts'
 import { aborted } from '../platform/process.ts'
@@ -10,8 +10,6 @@ import { createRunner } from './runner.ts'
 import { createScheduler, type Schedule } from './scheduler.ts'
 
 const DAY_MS = 86_400_000
-/** Soon, not at once: the program that starts the daemon waits for its first answer. */
-const START_MS = 300
 const PAGE = 50
 
 type Listed = { state?: string | undefined; limit?: number | undefined; after?: number | undefined }
@@ -77,7 +75,7 @@ export function createJobs(core: Core, models: Models) {
       runner.resume()
     },
     start: (): void => {
-      starting = clock.after(START_MS, begin)
+      starting = clock.after(AFTER_START_MS, begin)
     },
     stop: async (signal: AbortSignal): Promise<void> => {
       // Even a daemon that is stopped at once does what is due at every start.

@@ -140,7 +140,7 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
     const isOpen = inOpenRoot(entry.dir, (top) => {
       for (const files of [entry.changed, entry.found.keys()])
         for (const file of files) {
-          put(entry, file, readMemory(top, file, clock.now()))
+          put(entry, file, readMemory(top, { file, nowMs: clock.now(), known: entry.memories.get(file) }))
           if (--left === 0 || clock.elapsed() >= endMs) return
         }
     })
@@ -172,7 +172,7 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
     const entry = entryOf(dir)
     let found: ReadMemory | undefined
     inOpenRoot(dir, (top) => {
-      found = readMemory(top, file, clock.now())
+      found = readMemory(top, { file, nowMs: clock.now(), known: entry.memories.get(file) })
     })
     put(entry, file, found)
     const memory = entry.memories.get(file)

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs'
 import { sep } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Core } from '../core.ts'
+import { AFTER_START_MS, type Core } from '../core.ts'
 import type { Timer } from '../platform/clock.ts'
 import { aborted } from '../platform/process.ts'
 import { createWatch, watchRemedy } from '../platform/watch.ts'
@@ -247,9 +247,11 @@ export function createExternalEdits(
     look,
     lookEverywhere,
     start: () => {
-      phase = 'running'
-      void track(lookEverywhere().catch(onError))
-      sweeping = clock.every(SWEEP_MS, sweep, onError)
+      sweeping = clock.after(AFTER_START_MS, () => {
+        phase = 'running'
+        sweeping = clock.every(SWEEP_MS, sweep, onError)
+        void track(lookEverywhere().catch(onError))
+      })
     },
     stop: async (signal: AbortSignal) => {
       phase = 'stopped'

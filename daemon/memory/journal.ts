@@ -92,6 +92,8 @@ export function createJournal(db: Db) {
   const noted = db.prepare(`SELECT value FROM marks WHERE name LIKE 'open %'`).pluck()
   const unnote = db.prepare(`DELETE FROM marks WHERE name LIKE 'open %'`)
   const note = db.prepare(`INSERT INTO marks (name, value) VALUES ('open ' || @id, @id)`)
+  const searchedBefore = db.prepare(`SELECT value FROM marks WHERE name = 'searched ' || ?`).pluck()
+  const forgetSearched = db.prepare(`DELETE FROM marks WHERE name LIKE 'searched %'`)
   const byId = db.prepare(`${SELECT} WHERE c.id = ?`)
   const byWhole = db.prepare(`${SELECT} WHERE c.part_of = ? ORDER BY c.id`)
   const byRun = db.prepare(`${SELECT} WHERE c.run = ? ORDER BY c.id`)
@@ -184,6 +186,7 @@ export function createJournal(db: Db) {
   }
   const all = (rows: unknown[]): Change[] => rows.map((row) => one(row) as Change)
   let settled = (applied.get() as number | undefined) ?? 0
+  let unsearched = END
   /** Changes before the mark that are in the files in part, or perhaps. */
   const open = new Set(noted.all() as number[])
   let isNoted = open.size > 0
@@ -199,6 +202,12 @@ export function createJournal(db: Db) {
     putMark(settled)
     inTransaction?.()
     return changes.map((change) => add(change, null))
+  })
+  const beginSearching = db.transaction((version: string): number => {
+    const newest = newestId.get() as number
+    forgetSearched.run()
+    mark.run(`searched ${version}`, newest)
+    return newest
   })
   const withdrawAll = db.transaction((ids: readonly number[], why: string, onRollback?: () => void) => {
     for (const id of ids) {
@@ -260,6 +269,15 @@ export function createJournal(db: Db) {
       if (!found) return undefined
       const { actor, partOf, hash, exact } = found
       return { actor, partOf: partOf ?? undefined, hash: hash ?? undefined, exact: exact === 1 }
+    },
+    /** Texts that come into the journal from now on are searched for credentials with the patterns of this version. */
+    searchedBy: (version: string): void => {
+      unsearched = (searchedBefore.get(version) as number | undefined) ?? beginSearching(version)
+    },
+    /** Whether these bytes of a file were, and no credential was found in them or in the name. */
+    isSearched: (dir: string, file: string, hash: string | undefined): boolean => {
+      const found = tip.get(dir, file, END) as TipRow | undefined
+      return found !== undefined && found.id > unsearched && found.exact === 1 && found.hash === hash
     },
     evidence: (dir: string, file: string) =>
       (resting.all(dir, file) as string[]).flatMap((text) => JSON.parse(text) as Evidence[]),

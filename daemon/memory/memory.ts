@@ -41,6 +41,7 @@ export function createMemory(core: Core, projects: Projects) {
     repaired(`completed changes that a kill had interrupted: ${recovery.completed.length}`)
   for (const problem of recovery.problems) repaired(`interrupted changes could not be completed in ${problem}`)
   for (const move of settledMoves) repaired(move)
+  journal.searchedBy(core.version)
 
   const checks = createWriteChecks(core, projects, journal, tombstones)
   const writer = createWriter(core, projects, journal, reviews, checks)
@@ -89,6 +90,7 @@ export function createMemory(core: Core, projects: Projects) {
     },
     texts: {
       known: searchIndex.known,
+      isSearched: journal.isSearched,
       rejections: tombstones.stamp,
       isRejected: (dir: string, file: string, text: string) =>
         tombstones.find(directories.ofSameProject(dir), spokenValues(file, text)) !== undefined,

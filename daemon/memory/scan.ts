@@ -15,7 +15,7 @@ import { descend, enter, type Folder, hashOf, isCode, isSettled, readUpTo, stamp
 import { INDEX_FILE, READ_CAP_SEGMENTS } from './file-names.ts'
 import { explainDiskError, inDirectory, isThere } from './folder.ts'
 import { oneLine } from './pointer.ts'
-import { parseTopic, splitFrontMatter, type TopicFields, topicFields } from './topic-file.ts'
+import { bodyOf, parseTopic, splitFrontMatter, type TopicFields, topicFields } from './topic-file.ts'
 
 export type ScannedMemory = Partial<TopicFields> & {
   file: string
@@ -47,7 +47,7 @@ export function scanMemories(dir: string, { limit = LIST_MEMORIES } = {}): Scan 
   let looked = 0
   inOpenRoot(dir, (top) => {
     for (; items.length < limit && looked < files.length; looked++) {
-      const read = readMemory(top, files[looked]?.file ?? '', 0)
+      const read = readMemory(top, { file: files[looked]?.file ?? '', nowMs: 0 })
       if (read) items.push(read.memory)
     }
   })
@@ -89,31 +89,37 @@ export function inOpenRoot(dir: string, act: (top: Folder) => void): boolean {
   return isOpen
 }
 
-export function readMemory(top: Folder, file: string, nowMs: number): ReadMemory | undefined {
-  const path = file.split('/')
+/** `known`: what was read before, whose fields hold while the file has not changed. */
+type Reading = { file: string; nowMs: number; known?: ScannedMemory | undefined }
+
+export function readMemory(top: Folder, reading: Reading): ReadMemory | undefined {
+  const path = reading.file.split('/')
   return unlessClosed(() =>
     descend(top, path.slice(0, -1), enter, (folder, missing) =>
-      missing.length > 0 ? undefined : readIn(folder, path.at(-1) ?? '', file, nowMs),
+      missing.length > 0 ? undefined : readIn(folder, path.at(-1) ?? '', reading),
     ),
   )
 }
 
-function readIn(folder: Folder, leaf: string, file: string, nowMs: number): ReadMemory | undefined {
+function readIn(folder: Folder, leaf: string, { file, nowMs, known }: Reading): ReadMemory | undefined {
   const fd = openSync(folder.at(leaf), OPEN_FILE)
   try {
     const stats = fstatSync(fd)
     if (!stats.isFile()) return undefined
     const content = readUpTo(fd, stats.size)
     const text = content?.toString()
-    const { body = '', fields } = text === undefined ? { fields: topicFields(headOf(startOf(fd))) } : partsOf(text)
-    const memory = {
+    const hash = content && hashOf(content)
+    const seen = {
       file,
       stamp: isSettled(stats, nowMs) ? stampOf(stats) : '',
-      ...fields,
       modifiedMs: modifiedMsOf(stats),
       bytes: stats.size,
-      ...(content && { hash: hashOf(content) }),
+      ...(hash !== undefined && { hash }),
     }
+    if (text !== undefined && known?.hash === hash && stats.nlink === 1)
+      return { memory: { ...known, ...seen }, text, body: bodyOf(text) }
+    const { body = '', fields } = text === undefined ? { fields: topicFields(headOf(startOf(fd))) } : partsOf(text)
+    const memory = { ...seen, ...fields }
     return { memory, text: stats.nlink > 1 ? undefined : text, body }
   } finally {
     closeSync(fd)

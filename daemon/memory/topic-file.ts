@@ -28,9 +28,19 @@ export function parseTopic(text: string): Topic {
   const why = problem === undefined ? {} : { problem }
   const block = splitFrontMatter(text)
   if (!block) return { ...read, ...why }
-  const body = block.body.replace(/^(?:[ \t]*\r?\n)+/, '')
+  const body = withoutBlankStart(block.body)
   const fields = fieldsOf(problem === undefined ? data : readLines(block.yaml))
   return { ...fields, body, raw: text.slice(0, text.length - body.length), ...why }
+}
+
+/** As `parseTopic` tells it, for a reader that knows the fields. */
+export function bodyOf(text: string): string {
+  const block = splitFrontMatter(text)
+  return block ? withoutBlankStart(block.body) : parseFrontMatter(text).body
+}
+
+function withoutBlankStart(body: string): string {
+  return body.replace(/^(?:[ \t]*\r?\n)+/, '')
 }
 
 export function topicFields(text: string): Partial<TopicFields> {

@@ -12,7 +12,6 @@ import {
   statSync,
 } from 'node:fs'
 import { basename, dirname, isAbsolute, join, normalize, resolve, sep } from 'node:path'
-import { isDeepStrictEqual } from 'node:util'
 import { readUpTo } from '../platform/safe-folder.ts'
 
 /** `unreachable`: behind a closed folder, a loop of links or a name too long. */
@@ -53,7 +52,7 @@ export function createProbe() {
       return targets.get(path)
     },
     isUnchanged: (): boolean =>
-      [...stamps].every(([path, stamp]) => isDeepStrictEqual(stamp, stampOf(path))) &&
+      [...stamps].every(([path, stamp]) => isSame(stamp, stampOf(path))) &&
       [...targets].every(([path, target]) => target === followLinks(path)),
     /** Whether a change after `nowMs`, the moment before the first look, is sure to show in a later one. */
     isSettledAt: (nowMs: number): boolean => nowMs - newestMs >= STAMP_STEP_MS,
@@ -61,6 +60,10 @@ export function createProbe() {
 }
 
 type Stamp = { kind: Kind; ino?: number; size: number; mtimeMs?: number; ctimeMs: number }
+
+function isSame(a: Stamp, b: Stamp): boolean {
+  return a.kind === b.kind && a.ino === b.ino && a.size === b.size && a.mtimeMs === b.mtimeMs && a.ctimeMs === b.ctimeMs
+}
 
 function stampOf(path: string): Stamp {
   const nothing = { size: 0, ctimeMs: 0 }

@@ -19,7 +19,7 @@ const MOST_DIRECTORIES = 16
 const SLICE_MS = 10
 /** About 50 ms of work. */
 const INDEXED_CHARS = 65_536
-const MOST_FIRST = 20
+const MOST_FIRST = 10
 const FIRST_SLICE_MS = 25
 /** A full-text search takes time for each word. */
 const QUESTION_CHARS = 1_000

@@ -2,15 +2,14 @@
  * Recall: the memories for a question are chosen (select), surfaced as text (surface) and recorded as shown (given). Hooks never
  * wait for a model: what it selects comes with the session's next question.
  */
-import { setImmediate as turn } from 'node:timers/promises'
 import type { Caller } from '../../schema/caller.ts'
 import type { Collected, RecallAnswer, RecallRequest } from '../../schema/recall.ts'
-import type { Core } from '../core.ts'
+import { AFTER_START_MS, type Core } from '../core.ts'
 import type { Memory } from '../memory/memory.ts'
 import type { Models } from '../models/models.ts'
+import type { Timer } from '../platform/clock.ts'
 import { createInTurn } from '../platform/queue.ts'
 import type { Projects } from '../projects/projects.ts'
-import { redact } from '../secrets/redact.ts'
 import { createCorpora, within } from './corpus.ts'
 import {
   createLateSelections,
@@ -31,7 +30,6 @@ const HOOK_READ_SHARE = 0.5
 const LONGEST_PROMPT = 100_000
 const QUERY_CHARS = 32_000
 const DIRS_AHEAD = 3
-const WARM_UP_TEXT = 'The words of a memory.'
 const DAEMON: Caller = { actor: 'daemon', env: {} }
 const NEVER = new AbortController().signal
 const NOTHING = { mode: 'local' as const, memories: [], text: '', bytes: 0 }
@@ -45,6 +43,7 @@ export function createRecall(core: Core, projects: Projects, memory: Memory, mod
   const late = createLateSelections(core)
   const tickets = createTickets<{ request: RecallRequest; caller: Caller; chosen: Chosen }>(core)
   const inTurn = createInTurn()
+  let starting: Timer | undefined
 
   /** What a model selected for the last question comes before what fits this one. */
   const withLate = (request: RecallRequest, choice: Choice): Choice => {
@@ -108,13 +107,8 @@ export function createRecall(core: Core, projects: Projects, memory: Memory, mod
   }
 
   const open = (dir: string) => corpora.open(dir, { question: '', waitMs: 0 })
-  /** Loads the patterns of credentials and reads memories, so that the first question after a start need not wait. */
-  const warmUp = async (): Promise<void> => {
-    await turn()
-    const dirs = shown.lastDirs(DIRS_AHEAD)
-    // Where nothing was ever recalled, the patterns would only take memory.
-    if (dirs.length > 0) await redact(WARM_UP_TEXT)
-    for (const dir of dirs) {
+  const readLastUsed = async (): Promise<void> => {
+    for (const dir of shown.lastDirs(DIRS_AHEAD)) {
       const project = projects.list().find(({ memoryDir }) => memoryDir === dir)
       if (project && projects.find(project.root, DAEMON).off === undefined) await open(dir)
     }
@@ -179,8 +173,14 @@ export function createRecall(core: Core, projects: Projects, memory: Memory, mod
     },
     shown: shown.list,
     forget: shown.forget,
-    start: (): void => void warmUp().catch(logged('memories could not be read ahead')),
+    start: (): void => {
+      starting = clock.after(
+        AFTER_START_MS,
+        () => void readLastUsed().catch(logged('memories could not be read ahead')),
+      )
+    },
     stop: (): void => {
+      starting?.stop()
       late.stop()
       tickets.stop()
       corpora.stop()

@@ -25,6 +25,8 @@ export type Chosen = {
   scoreOf: (file: string) => number
 }
 
+type ReadNow = KnownMemory & { text: string }
+
 /** No excerpt where it must not be surfaced. */
 type Prepared = { hash: string | undefined; rejections: string; excerpt: Excerpt | undefined }
 
@@ -32,8 +34,9 @@ export function createSurface(projects: Projects, memory: Memory) {
   const { catalogue, texts } = memory
   const prepared = createLru<string, Prepared>(MOST_KEPT)
 
-  const prepare = async (dir: string, file: string, text: string): Promise<Excerpt | undefined> => {
+  const prepare = async (dir: string, { file, hash, text }: ReadNow): Promise<Excerpt | undefined> => {
     if (texts.rejections() !== '' && texts.isRejected(dir, file, text)) return undefined
+    if (texts.isSearched(dir, file, hash)) return cutToSize(text, `${dir}/${file}`)
     // Its ending would hide a credential in the name.
     const name = file.replace(/\.md$/, '')
     if ((await redact(name)).text !== name) return undefined
@@ -49,7 +52,7 @@ export function createSurface(projects: Projects, memory: Memory) {
     if (isMade(listed)) return { known: listed, excerpt: made?.excerpt }
     const known = catalogue.read(dir, file)
     if (!known || isMade(known)) return { known, excerpt: made?.excerpt }
-    const excerpt = await prepare(dir, file, known.text)
+    const excerpt = await prepare(dir, known)
     prepared.set(path, { hash: known.hash, rejections, excerpt })
     return { known, excerpt }
   }

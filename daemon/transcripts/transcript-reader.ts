@@ -1,6 +1,6 @@
 /** Keeps the index of transcripts up to date: watch events and sweeps find what has changed, a thread reads it. */
 import { type Stats, statSync } from 'node:fs'
-import type { Core } from '../core.ts'
+import { AFTER_START_MS, type Core } from '../core.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { Timer } from '../platform/clock.ts'
 import { createWatch, type WatchFailure, watchRemedy } from '../platform/watch.ts'
@@ -16,8 +16,6 @@ import { createTranscriptFiles } from './transcript-table.ts'
 type RootState = Root & { state: 'watching' | 'polling' | 'missing' }
 export type TranscriptReader = ReturnType<typeof createTranscriptReader>
 
-/** Not at once: the command that started the daemon waits for its first answer. */
-const START_MS = 300
 /** A turn ends with several lines; an agent that writes without a pause must be heard as well. */
 const QUIET_MS = 50
 const LONGEST_MS = 300
@@ -221,7 +219,7 @@ export function createTranscriptReader(core: Core, projects: Projects, jobs: Job
       void sweepAgain()
     },
     start: () => {
-      timer = clock.after(START_MS, begin)
+      timer = clock.after(AFTER_START_MS, begin)
     },
     stop: async (signal: AbortSignal) => {
       stopping.abort()

@@ -1,8 +1,13 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ModelRequest } from '../../daemon/models/wire.ts'
+import { hashOf } from '../../daemon/platform/safe-folder.ts'
 import { undoOf } from '../../daemon/recall/given.ts'
 import { hasEnoughWords } from '../../daemon/recall/recall.ts'
 import { RecallRequest } from '../../schema/recall.ts'
+import { ALNUM, chars } from '../support/secret-values.ts'
+import { seeded } from '../support/seed.ts'
 import { caller, recallRig, threeMemories } from './rig.ts'
 
 /** A model whose answers a test gives, one after the other. */
@@ -43,6 +48,21 @@ describe('recall for a prompt hook', () => {
     expect(filesOf(await ask('all of auth', { sessionId: undefined }))).toEqual(['auth.md'])
     put('team/zebra.md', 'All of zebras.', 'zebra crossing')
     expect(await ask('zebra crossing', { sessionId: undefined })).toMatchObject({ skipped: 'none', memories: [] })
+  })
+
+  it('searches for credentials once more what another version journaled, whose patterns may have known less', async () => {
+    const before = await recallRig()
+    const credential = chars(seeded('credential'), ALNUM, 36)
+    before.put('release.md', `The token of the release is ghp_${credential}.`)
+    const text = readFileSync(join(before.dir, 'release.md'), 'utf8')
+    const change = { at: before.time.clock.now(), dir: before.dir, file: 'release.md', op: 'create' as const }
+    const rest = { actor: 'external', reason: 'found', runId: undefined, undoable: false, evidence: [] }
+    before.memory.journal.append([{ ...change, ...rest, before: undefined, after: { hash: hashOf(text), text } }])
+    const { home, time } = before
+    const { ask } = await recallRig(undefined, { home, time, version: '0.0.1-test' })
+    const { text: shown } = await ask('the token of the release')
+    expect(shown).toContain('The token of the release is')
+    expect(shown).not.toContain(credential)
   })
 
   it('skips what is too short, as other callers do not', async () => {

@@ -14,10 +14,12 @@ type Options = {
   env?: Environment
   home?: ReturnType<typeof makeHome>
   time?: ReturnType<typeof manualTime>
+  version?: string
 }
 
 /** Opened again with the same home and time, it is the daemon after a restart. */
-export async function testCore({ settings, env, home = makeHome(), time = manualTime() }: Options = {}) {
+export async function testCore(options: Options = {}) {
+  const { settings, env, home = makeHome(), time = manualTime(), version = '0.0.0-test' } = options
   const { places } = home
   if (settings) {
     mkdirSync(dirname(places.configFile), { recursive: true })
@@ -29,7 +31,7 @@ export async function testCore({ settings, env, home = makeHome(), time = manual
     settings: loadSettings(places.configFile, environment, places.home),
     env: environment,
     clock: time.clock,
-    version: '0.0.0-test',
+    version,
     lastStop: 'clean',
     terminal: undefined,
   })
