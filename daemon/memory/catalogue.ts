@@ -115,13 +115,14 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
     for (const [file, { stamp }] of present) if (entry.memories.get(file)?.stamp === stamp) present.delete(file)
     entry.found = present
   }
+  const isLookDue = ({ lookedMs }: Entry): boolean => clock.elapsed() - lookedMs >= LOOK_MS
   const catchUp = (entry: Entry): void => {
     const isNew = entry.lookedMs === Number.NEGATIVE_INFINITY
     if ((isNew && entry.memories.size === 0) || entry.memories.size + entry.found.size <= FEW) {
       look(entry)
       return
     }
-    if (clock.elapsed() - entry.lookedMs < LOOK_MS) return
+    if (!isLookDue(entry)) return
     // 20,000 take about 60 ms: this answer goes without what is found. The watch tells of most changes before.
     entry.lookedMs = clock.elapsed()
     const lookLater = async () => {
@@ -232,8 +233,10 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
     },
     read,
     findSame: async (dir: string, text: string): Promise<KnownMemory | undefined> => {
-      open(dir)
       const entry = entryOf(dir)
+      // A statement that another program wrote within the last second may be kept twice: a dream merges the two.
+      if (isLookDue(entry)) catchUp(entry)
+      readSome(entry)
       if (entry.unread() > 0) await readBeside(entry)
       const value = valueKey(text)
       const [found] = [...entry.memories.values()].filter((memory) => memory.value === value).sort(newestFirst)
