@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
-    globalSetup: 'test/support/package.ts',
+    globalSetup: ['test/support/package.ts', 'test/support/memory-disk.ts'],
     dir: 'test',
     exclude: ['**/long/**', '**/real/**'],
     // Each test starts real daemons, which wait for disks and clocks: one worker more than there are cores keeps both busy.

@@ -3,7 +3,7 @@ import { join, relative } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { connect } from '../../client/index.ts'
 import { problemWith } from '../context/lists.ts'
-import { makeHome } from '../support/home.ts'
+import { diskFolder, makeHome } from '../support/home.ts'
 import { startDaemon } from '../support/in-process.ts'
 import { memoryDirOf } from '../support/writer.ts'
 
@@ -222,7 +222,7 @@ describe('the context service', () => {
   })
 
   it('puts back no file of its own, of the machine, or of a private folder, by whatever way it is named', async () => {
-    const home = makeHome()
+    const home = makeHome({}, diskFolder)
     const folder = (name: string) => {
       mkdirSync(join(home.dir, name), { recursive: true })
       return join(home.dir, name)

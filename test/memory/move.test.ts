@@ -243,8 +243,8 @@ describe('a move that a kill interrupts', () => {
   })
 })
 
-const OTHER_DISK = '/dev/shm'
-const elsewhere = existsSync(OTHER_DISK) && statSync(OTHER_DISK).dev !== statSync(tmpdir()).dev
+const diskOf = (folder: string) => statSync(folder, { throwIfNoEntry: false })?.dev
+const otherDisk = ['/dev/shm', '/tmp'].find((folder) => ![undefined, diskOf(tmpdir())].includes(diskOf(folder))) ?? ''
 
 it('holds nothing but folders until there is a file, a link or a device in it', () => {
   const from = join(makeHome().dir, 'from')
@@ -254,12 +254,12 @@ it('holds nothing but folders until there is a file, a link or a device in it', 
   expect(holdsNothing(from)).toBe(false)
 })
 
-it.runIf(elsewhere)('says so where another disk begins, and stays where it is', () => {
+it.runIf(otherDisk)('says so where another disk begins, and stays where it is', () => {
   const from = join(makeHome().dir, 'from')
   mkdirSync(join(from, 'a/b'), { recursive: true })
-  const shm = mkdtempSync(join(OTHER_DISK, 'md-'))
-  onTestFinished(() => rmSync(shm, { recursive: true }))
-  const ends = { fromDir: from, fromRoot: '/old', toDir: join(shm, 'to'), toRoot: '/new' }
+  const other = mkdtempSync(join(otherDisk, 'md-'))
+  onTestFinished(() => rmSync(other, { recursive: true }))
+  const ends = { fromDir: from, fromRoot: '/old', toDir: join(other, 'to'), toRoot: '/new' }
   expect(() => renameFolder(ends)).toThrow('is on another disk')
   expect(existsSync(join(from, 'a/b'))).toBe(true)
 })

@@ -48,15 +48,17 @@ async function swap(path: string, target: string, parked: string): Promise<Child
   return child
 }
 
+const isRefused = (error: unknown) => error instanceof MemoryError && error.code === 'REFUSED'
+
 /** May be refused or succeed; nothing else may happen. Goes on until both were seen often enough. */
-function insist(act: (round: number) => unknown): { done: number; refused: number } {
+function insist(act: (round: number) => unknown, isRefusal = isRefused): { done: number; refused: number } {
   const seen = { done: 0, refused: 0 }
   const end = performance.now() + 30_000
   for (let round = 0; (seen.done < OFTEN || seen.refused < OFTEN) && performance.now() < end; round++)
     try {
       if (act(round) !== undefined) seen.done++
     } catch (error) {
-      if (!(error instanceof MemoryError) || error.code !== 'REFUSED') throw error
+      if (!isRefusal(error)) throw error
       seen.refused++
     }
   return seen
@@ -126,16 +128,11 @@ describe.skipIf(bestReach(process.platform) === 'path')('while another process s
     await swap(rig.dir, rig.home, `${rig.dir}-parked`)
     const { get, index } = rig.memory.reading
     const texts = new Set<boolean>()
-    const seen = { done: 0, refused: 0 }
-    for (const end = performance.now() + 5_000; performance.now() < end; )
-      try {
-        const found = `${get(rig.cwd, person, 'one.md').content}${index(rig.cwd, person).content}`
-        texts.add(found.includes('Outside'))
-        seen.done++
-      } catch (error) {
-        if (!(error instanceof MemoryError)) throw error
-        seen.refused++
-      }
+    const look = () => {
+      const found = `${get(rig.cwd, person, 'one.md').content}${index(rig.cwd, person).content}`
+      return texts.add(found.includes('Outside'))
+    }
+    const seen = insist(look, (error) => error instanceof MemoryError)
     expect(seen).toEqual(often)
     expect([...texts]).toEqual([false])
   })

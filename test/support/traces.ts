@@ -3,9 +3,10 @@ import { filesAtRest } from './at-rest.ts'
 
 /** `folder/file: word` for every word that stands somewhere, whatever its case. */
 export function traces(folder: string, words: readonly string[]): string[] {
+  const small = words.map((word) => ({ word, bytes: lowerCase(Buffer.from(word)) }))
   return filesAtRest(folder).flatMap(({ path, bytes }) => {
     const text = lowerCase(bytes)
-    return words.filter((word) => text.includes(lowerCase(Buffer.from(word)))).map((word) => `${path}: ${word}`)
+    return small.filter((each) => text.includes(each.bytes)).map(({ word }) => `${path}: ${word}`)
   })
 }
 
@@ -16,8 +17,5 @@ export function missing(folder: string, words: readonly string[]): string[] {
 }
 
 function lowerCase(bytes: Buffer): Buffer {
-  return Buffer.from(
-    bytes.toString('latin1').replace(/[A-Z]/g, (letter) => letter.toLowerCase()),
-    'latin1',
-  )
+  return Buffer.from(bytes.toString('latin1').toLowerCase(), 'latin1')
 }
