@@ -47,9 +47,9 @@ const namesIn = (folder: string) => (existsSync(folder) ? readdirSync(folder) : 
 const mtimeOf = ({ file }: Ground) => Math.floor(statSync(file).mtimeMs)
 
 describe('the lock of a memory directory', () => {
-  it('is never had by two of eight processes at once', { timeout: 120_000 }, () => contend(160))
+  it('is never had by two of eight processes at once', { timeout: 120_000 }, () => contend(80))
 
-  it('loses nothing to a program that follows the simple protocol', { timeout: 120_000 }, () => alternate(20, 130))
+  it('loses nothing to a program that follows the simple protocol', { timeout: 120_000 }, () => alternate(10, 60))
 
   it('belongs to the process that holds it, and is free when that is killed', async () => {
     const ground = lockGround()

@@ -1,6 +1,6 @@
 import { mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, type TestContext } from 'vitest'
+import { expect, it } from 'vitest'
 import type { StrictClient } from '../../client/index.ts'
 import { connectAs } from '../support/connect-as.ts'
 import { CALLS, type ErrorName, type FaultRule, type FileCall, startWithFaults } from '../support/faults.ts'
@@ -96,34 +96,27 @@ const routes: readonly Route[] = [
   },
 ]
 
-async function ground(context: TestContext) {
+it('a request that the disk refuses, or the number of open files, is answered with 503 and a remedy', async (context) => {
   const home = makeHome()
   const cwd = join(home.dir, 'project')
   mkdirSync(cwd)
   const { fail, failed } = await startWithFaults(context, home)
   const client = connectAs(home, 'user')
   await client.putMemory({ cwd, file: 'one.md', content: topic('One.') })
-  return { client, cwd, fail, failed }
-}
-
-describe('where the disk, or the number of open files, is the cause', () => {
-  it.for(routes.map((route) => [route.name, route.errors.join(', '), route] as const))(
-    '%s is answered with 503 and a remedy: %s',
-    async ([, , { calls, at, errors, prepare, ask }], context) => {
-      const { client, cwd, fail, failed } = await ground(context)
-      const answers: Record<string, unknown> = {}
-      for (const [n, error] of errors.entries()) {
-        await prepare?.({ client, cwd, n })
-        const fault = fail({ calls, ...at, error, times: 'lasting' })
-        const answer = await ask({ client, cwd, n }).then(
-          () => 'done',
-          ({ code, hint, message }) => (code === 'DEGRADED' && hint ? 'a remedy' : `${code}: ${message}`),
-        )
-        fault.heal()
-        answers[error] = fault.hits() > 0 ? answer : `no call failed: ${failed()}`
-        await ask({ client, cwd, n })
-      }
-      expect(answers).toEqual(Object.fromEntries(errors.map((error) => [error, 'a remedy'])))
-    },
-  )
+  const answers: Record<string, unknown> = {}
+  let n = 0
+  for (const { name, calls, at, errors, prepare, ask } of routes)
+    for (const error of errors) {
+      const asked = { client, cwd, n: n++ }
+      await prepare?.(asked)
+      const fault = fail({ calls, ...at, error, times: 'lasting' })
+      const answer = await ask(asked).then(
+        () => 'done',
+        ({ code, hint, message }) => (code === 'DEGRADED' && hint ? 'a remedy' : `${code}: ${message}`),
+      )
+      fault.heal()
+      answers[`${name}, ${error}`] = fault.hits() > 0 ? answer : `no call failed: ${failed()}`
+      await ask(asked)
+    }
+  expect(answers).toEqual(Object.fromEntries(Object.keys(answers).map((each) => [each, 'a remedy'])))
 })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { faultsIn } from '../support/faults.ts'
 import { makeHome } from '../support/home.ts'
+import { startDaemon as startHere } from '../support/in-process.ts'
 import { topic } from '../support/memory.ts'
 
 const MEMORIES = 30
@@ -20,7 +21,7 @@ describe('a disk that fails while history.db is read at a start', () => {
     const cwd = join(home.dir, 'project')
     mkdirSync(cwd)
     const { start, fail, heal } = faultsIn(context, home)
-    const daemon = await start()
+    const daemon = await startHere(home)
     for (let n = 0; n < MEMORIES; n++)
       await daemon.client.putMemory({ cwd, file: `n${n}.md`, content: topic(`Number ${n}. ${'word '.repeat(400)}`) })
     await daemon.stop()
@@ -33,7 +34,7 @@ describe('a disk that fails while history.db is read at a start', () => {
     )
     expect(fault.hits()).toBeGreaterThan(0)
     heal()
-    const { client } = await start()
+    const { client } = await startHere(home, { lastStop: 'unclean' })
     const known = (await client.changes({ cwd, limit: '999' })).items.map(({ id, actor }) => ({ id, actor }))
     expect(known.filter(({ actor }) => actor === 'agent:api')).toHaveLength(MEMORIES)
     const aside = join(home.places.stateDir, 'corrupt')

@@ -6,11 +6,14 @@ import { launch } from '../support/daemon.ts'
 import { overwritePage, pageWith } from '../support/damage.ts'
 import { faultsIn } from '../support/faults.ts'
 import { type Home, makeHome } from '../support/home.ts'
+import { type DaemonHere, startDaemon } from '../support/in-process.ts'
 import { topic } from '../support/memory.ts'
 import { append, genericRoot, turn } from '../support/transcripts.ts'
 
 const MEMORIES = 30
 const SESSIONS = 20
+type Asked = Pick<DaemonHere, 'client'>
+
 const PATIENCE = { timeout: 20_000, interval: 20 }
 
 const setAside = ({ places }: Home) => {
@@ -27,19 +30,22 @@ async function ground(context: TestContext, end: 'stop' | 'kill9') {
   for (let n = 0; n < SESSIONS; n++)
     append(join(root, `${n}.jsonl`), { type: 'session', id: `s${n}`, cwd }, ...turn(`lighthouse-${n}`))
   const faults = faultsIn(context, home)
-  const daemon = await faults.start()
+  const own = end === 'kill9' ? await faults.start() : undefined
+  const daemon = own ?? (await startDaemon(home))
   for (let n = 0; n < MEMORIES; n++)
     await daemon.client.putMemory({ cwd, file: `n${n}.md`, content: topic(`Number ${n}. ${'word '.repeat(400)}`) })
-  const sessions = async ({ client }: typeof daemon) => (await client.sessions({ cwd, limit: '999' })).items.length
+  const sessions = async ({ client }: Asked) => (await client.sessions({ cwd, limit: '999' })).items.length
   await expect.poll(() => sessions(daemon), PATIENCE).toBe(SESSIONS)
-  await daemon[end]()
+  await (own ? own.kill9() : daemon.stop())
   const history = join(home.places.stateDir, 'history.db')
   const index = join(home.places.stateDir, 'index.db')
-  const known = async ({ client }: typeof daemon) => {
+  const known = async ({ client }: Asked) => {
     const { items } = await client.changes({ cwd, limit: '999' })
     return items.filter(({ actor }) => actor === 'agent:api').length
   }
-  return { ...faults, history, index, known, sessions }
+  /** What a start finds once the disk is well needs no process. */
+  const startWell = () => startDaemon(home, { lastStop: 'unclean' })
+  return { ...faults, history, index, known, sessions, startWell }
 }
 
 describe('a disk that fails while a database is read', () => {
@@ -51,7 +57,7 @@ describe('a disk that fails while a database is read', () => {
   ] as const)(
     'keeps a daemon from starting, says which file, %s, and changes nothing',
     async ([name, end], context) => {
-      const { home, fail, heal, start, known, sessions } = await ground(context, end)
+      const { home, fail, heal, startWell, known, sessions } = await ground(context, end)
       const file = join(home.places.stateDir, name)
       const before = readFileSync(file)
       fail({ calls: 'read', ends: `/${name}`, error: 'EIO', times: 'lasting' })
@@ -62,7 +68,7 @@ describe('a disk that fails while a database is read', () => {
       expect(readFileSync(file).equals(before)).toBe(true)
       expect(setAside(home)).toEqual([])
       heal()
-      const daemon = await start()
+      const daemon = await startWell()
       expect(await known(daemon)).toBe(MEMORIES)
       expect(await sessions(daemon)).toBe(SESSIONS)
       expect((await daemon.client.status()).errors).toEqual([])
@@ -99,7 +105,7 @@ describe('a disk that fails while a database is read', () => {
   ] as const)(
     'lets no history begin anew beside a backup that it does not give: %s of %s',
     async ([calls, ends], context) => {
-      const { home, history, fail, heal, start, known } = await ground(context, 'stop')
+      const { home, history, fail, heal, start, startWell, known } = await ground(context, 'stop')
       const copy = join(home.places.stateDir, 'backups', 'history-2020-01-01.db')
       cpSync(history, copy)
       for (const name of readdirSync(join(copy, '..'))) if (!copy.endsWith(name)) rmSync(join(copy, '..', name))
@@ -108,13 +114,13 @@ describe('a disk that fails while a database is read', () => {
       await expect(start()).rejects.toThrow(/EIO.*\n?.*doctor/)
       expect(existsSync(history)).toBe(false)
       heal()
-      const daemon = await start()
+      const daemon = await startWell()
       expect(await known(daemon)).toBe(MEMORIES)
     },
   )
 
   it('takes no row from the repair of a history that is really damaged', async (context) => {
-    const { home, history, fail, heal, start, known } = await ground(context, 'stop')
+    const { home, history, fail, heal, start, startWell, known } = await ground(context, 'stop')
     overwritePage(history, pageWith(history, 'Number 15. '))
     const before = join(home.dir, 'before')
     const put = (from: string, to: string) => {
@@ -140,9 +146,9 @@ describe('a disk that fails while a database is read', () => {
         () => {},
       )
       heal()
-      const daemon = await start()
+      const daemon = await startWell()
       expect(await known(daemon)).toBe(salvaged)
-      await daemon.kill9()
+      await daemon.stop()
     }
   })
 
@@ -170,13 +176,13 @@ describe('the look through index.db after an unclean stop', () => {
   const read = { calls: 'read', within: '/index.db', thread: 'other', error: 'EIO' } as const
 
   it.for([2, 5, 9])('takes no failing read for damage: once, read %i', async (first, context) => {
-    const { home, fail, start, sessions } = await ground(context, 'kill9')
+    const { home, fail, start, startWell, sessions } = await ground(context, 'kill9')
     const fault = fail({ ...read, first })
     const daemon = await start()
     await expect.poll(fault.hits, PATIENCE).toBe(1)
     await daemon.stop()
     expect(setAside(home)).toEqual([])
-    expect(await sessions(await start())).toBe(SESSIONS)
+    expect(await sessions(await startWell())).toBe(SESSIONS)
   })
 
   it('waits for the disk, says so, and finds what is really damaged then', async (context) => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it, type TestContext } from 'vitest'
 import { claudeSession } from '../support/claude-session.ts'
 import { type FaultRule, faultsIn } from '../support/faults.ts'
-import { makeHome } from '../support/home.ts'
+import { type Home, makeHome } from '../support/home.ts'
 import { learningHome, topics, written } from '../support/learning.ts'
 import { calls, says } from '../support/messages-api/answers.ts'
 import type { Script } from '../support/messages-api/server.ts'
@@ -14,13 +14,18 @@ const saveIt = calls(written('feedback_check.md', 'feedback', 'Always run check-
 const PATIENCE = { timeout: 45_000, interval: 100 }
 const LONG = { timeout: 120_000 }
 
-/** A session of one turn that no daemon has seen yet, for both of the jobs or for one alone. */
+/** A home with one or both of the jobs. */
 function ground(context: TestContext, jobs: readonly string[] = ['extract', 'notes']) {
   const home = makeHome()
   const isOn = (kind: string) => ({ enabled: jobs.includes(kind) })
   const settings = { sweepSeconds: 1, extraction: isOn('extract'), notes: isOn('notes') }
   writeFileSync(home.places.configFile, JSON.stringify(settings), { mode: 0o600 })
-  const session = claudeSession(home)
+  return { ...faultsIn(context, home), ...converse(home, 'one') }
+}
+
+/** A session of one turn that no daemon has seen yet, in a project of its own. */
+function converse(home: Home, name: string) {
+  const session = claudeSession(home, `session-${name}`, name)
   const { message, ...line } = session.answer('Done.')
   const usage = { input_tokens: 20_000, output_tokens: 0 }
   session.write(session.person(WORDS), { ...line, message: { ...message, usage } })
@@ -31,7 +36,7 @@ function ground(context: TestContext, jobs: readonly string[] = ['extract', 'not
     extract: () => expect.poll(saved, PATIENCE).toHaveLength(1),
     notes: () => expect.poll(notes, PATIENCE).toContain(WORDS),
   }
-  return { ...faultsIn(context, home), session, saved, isMade: (kind: string) => made[kind]?.() }
+  return { session, saved, isMade: (kind: string) => made[kind]?.() }
 }
 
 /** Jobs look at what was said on the main thread; another one has read the transcript before that. */
@@ -46,15 +51,21 @@ const troubles: readonly [string, FaultRule][] = [
 ]
 
 describe('what was said in a transcript that cannot be read when a job looks at it', () => {
-  it.for(kinds.flatMap((kind) => troubles.map(([trouble, rule]) => [kind, trouble, rule] as const)))(
-    'is the input of %s all the same, where once %s',
+  it.for(kinds)(
+    'is the input of %s all the same, where once too many files are open, permission is denied or the disk fails',
     LONG,
-    async ([kind, , rule], context) => {
-      const { start, fail, isMade } = ground(context, [kind])
-      const fault = fail(rule)
+    async (kind, context) => {
+      const { start, fail, home } = ground(context, [kind])
+      // Each fails in a session of its own, beside the others: to try a job again takes a while.
+      const all = troubles.map(([trouble, rule], n) => {
+        const { session, isMade } = converse(home, `trouble-${n}`)
+        return { trouble, fault: fail({ ...rule, ends: `/${session.id}.jsonl` }), isMade }
+      })
       await start()
-      await expect.poll(fault.hits, PATIENCE).toBe(1)
-      await isMade(kind)
+      for (const { trouble, fault, isMade } of all) {
+        await expect.poll(fault.hits, { ...PATIENCE, message: trouble }).toBe(1)
+        await isMade(kind)
+      }
     },
   )
 

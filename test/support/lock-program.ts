@@ -10,7 +10,6 @@ import type { Core } from '../../daemon/core.ts'
 import { createDreamLock, LOCK_FILE } from '../../daemon/dream/dream-lock.ts'
 import type { Dreams } from '../../daemon/dream/dream-table.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
-import { openWriter } from './writer.ts'
 
 const [how = '', stateDir = '', dir = '', times = '0'] = process.argv.slice(2)
 /** No run is on record. */
@@ -39,6 +38,8 @@ async function alone(): Promise<void> {
 }
 
 async function careful(n: number): Promise<void> {
+  // Only here: to load it takes longer than all that the others do.
+  const { openWriter } = await import('./writer.ts')
   const { writer, close } = await openWriter(stateDir)
   try {
     const { hashOf } = await import('../../daemon/platform/safe-folder.ts')
