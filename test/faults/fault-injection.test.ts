@@ -16,24 +16,29 @@ async function ground(context: TestContext) {
 }
 
 describe('a fault of a file call', () => {
-  it.for<[string, FaultRule, string]>([
+  const rules: [string, FaultRule, string][] = [
     ['a new file', { calls: 'open-write', within: '/memory/', ends: '.tmp', error: 'EIO' }, 'open-write EIO'],
     ['its content', { calls: 'write', within: '/memory/', ends: '.tmp', error: 'ENOSPC' }, 'write ENOSPC'],
     ['its sync', { calls: 'sync', within: '/memory/', ends: '.tmp', error: 'EIO' }, 'sync EIO'],
-    ['its name', { calls: ['link', 'rename'], ends: '/b.md', error: 'EROFS' }, 'link EROFS'],
+    ['its name', { calls: ['link', 'rename'], ends: '/file-3.md', error: 'EROFS' }, 'link EROFS'],
     ['its folder', { calls: 'sync', ends: '/memory', error: 'EIO' }, 'sync EIO'],
     ['the index', { calls: 'rename', ends: '/MEMORY.md', error: 'EIO' }, 'rename EIO'],
     ['the journal', { calls: 'write', ends: '/history.db-wal', error: 'ENOSPC' }, 'write ENOSPC'],
     ['the sync of the journal', { calls: 'sync', ends: '/history.db-wal', error: 'EIO' }, 'sync EIO'],
-  ])('meets %s until it is healed, and is counted', async ([, rule, failed], context) => {
+  ]
+
+  it('meets a file, its content, its sync, its name, the index or the journal until it is healed, and is counted', async (context) => {
     const { fail, failed: failures, put } = await ground(context)
-    const fault = fail({ ...rule, times: 'lasting' })
-    await expect(put('b.md')).rejects.toMatchObject({ code: 'DEGRADED' })
-    expect([fault.hits() > 0, failures()[0]]).toEqual([true, expect.stringContaining(failed)])
-    fault.heal()
-    const counts = [fault.seen(), fault.hits()]
-    await put('b.md')
-    expect([fault.seen(), fault.hits()]).toEqual(counts)
+    for (const [n, [what, rule, failed]] of rules.entries()) {
+      const before = failures().length
+      const fault = fail({ ...rule, times: 'lasting' })
+      await expect(put(`file-${n}.md`), what).rejects.toMatchObject({ code: 'DEGRADED' })
+      expect([fault.hits() > 0, failures()[before]], what).toEqual([true, expect.stringContaining(failed)])
+      fault.heal()
+      const counts = [fault.seen(), fault.hits()]
+      await put(`file-${n}.md`)
+      expect([fault.seen(), fault.hits()], what).toEqual(counts)
+    }
   })
 
   it('is one by default', async (context) => {

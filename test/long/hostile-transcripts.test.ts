@@ -1,8 +1,9 @@
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { connect } from '../../client/index.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { makeHome } from '../support/home.ts'
+import { moreHostileLines, takeBoundedMemory } from '../support/hostile-lines.ts'
 import { appendLong, peakMb, WORDS } from '../support/long-lines.ts'
 import { append, genericRoot, turn, turnEvents } from '../support/transcripts.ts'
 
@@ -27,4 +28,8 @@ it.runIf(process.platform === 'linux')(`keeps nothing of ${LINES} lines of 60 MB
   console.info(`${LINES} lines of 60 MB, read back: ${peakMb(daemon.pid)} MB at most`)
   expect(peakMb(daemon.pid)).toBeLessThan(MOST_MB)
   await daemon.stop()
+})
+
+describe.runIf(process.platform === 'linux')('a line of', () => {
+  it.each(moreHostileLines)('%s takes bounded memory, and the next is read', takeBoundedMemory)
 })

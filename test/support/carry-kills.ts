@@ -8,6 +8,7 @@ import { connect, type StrictClient } from '../../client/index.ts'
 import { header, inPieces, sealed, tree } from './carry.ts'
 import { launch } from './daemon.ts'
 import { type Home, makeHome } from './home.ts'
+import { startDaemon } from './in-process.ts'
 import { topic } from './memory.ts'
 import { seeded } from './seed.ts'
 
@@ -40,6 +41,17 @@ async function startFor(home: Home) {
     child.kill(signal)
     await exited
     client.close()
+  }
+  return { client, end }
+}
+
+/** What the next start finds needs no process of its own. */
+async function startNext(home: Home) {
+  const daemon = await startDaemon(home, { lastStop: 'unclean' })
+  const client = connect({ socket: home.places.socketPath, strict: true, actor: 'user', deadlineMs: 60_000 })
+  const end = async () => {
+    client.close()
+    await daemon.stop()
   }
   return { client, end }
 }
@@ -82,7 +94,7 @@ export async function killWhileImporting(rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     const cwd = join(home.dir, `project-${round}`)
     const acknowledged = await killed(home, random() * takesMs * 1.2, (client) => importInto(client, cwd))
-    const { client, end } = await startFor(home)
+    const { client, end } = await startNext(home)
     const files = contentOf(await dirOf(client, cwd))
     const { items: tombstones } = await client.tombstones()
     const came = Object.keys(files).length > 0
@@ -95,7 +107,7 @@ export async function killWhileImporting(rounds: number): Promise<void> {
     await importInto(client, cwd)
     expect(contentOf(await dirOf(client, cwd))).toEqual(set.files)
     expect(await historyOf(client, cwd)).toBe(FILES + 1)
-    await end('SIGTERM')
+    await end()
   }
   // Few kills may all fall on one side.
   if (rounds > 50) expect([...outcomes].sort()).toEqual(['came', 'did not'])
@@ -120,7 +132,7 @@ export async function killWhileMoving(rounds: number): Promise<void> {
   for (let round = 1; round <= rounds; round++) {
     const { from, to } = next
     const acknowledged = await killed(home, random() * takesMs * 1.2, (client) => client.moveProject({ from, to }))
-    const { client, end } = await startFor(home)
+    const { client, end } = await startNext(home)
     const toDir = await dirOf(client, to)
     const fromDir = toDir.replace(/-new-(\d+)\/memory$/, '-old-$1/memory')
     const [old, now] = [contentOf(fromDir), contentOf(toDir)]
@@ -133,6 +145,6 @@ export async function killWhileMoving(rounds: number): Promise<void> {
     expect((await client.changes({ cwd: to, file: 'memory_0.md' })).items.map(({ op }) => op)).toEqual(['create'])
     await expect(client.remember({ cwd: to, text: REJECTED })).rejects.toMatchObject({ reason: 'rejected-value' })
     next = await prepare(client, round + 1)
-    await end('SIGTERM')
+    await end()
   }
 }

@@ -11,6 +11,8 @@ import { recoverChanges } from '../../daemon/memory/recovery.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { startDaemon } from './daemon.ts'
 import { dreamGround, dreamModel, type Files, goodDream, snapshot } from './dream-ground.ts'
+import type { Home } from './home.ts'
+import { startDaemon as startHere } from './in-process.ts'
 import { jobEnds } from './job-ends.ts'
 import { seeded } from './seed.ts'
 
@@ -75,8 +77,8 @@ function firstWrite(dir: string): Promise<void> {
 }
 
 /** What was begun is brought to its end by the next daemon, once. */
-async function afterwards(home: Parameters<typeof startDaemon>[0], cwd: string, dir: string): Promise<Files> {
-  const daemon = await startDaemon(home)
+async function afterwards(home: Home, cwd: string, dir: string): Promise<Files> {
+  const daemon = await startHere(home, { lastStop: 'unclean' })
   const ends = await jobEnds(daemon.client, 'dream')
   const isOver = async () => {
     const { items } = await daemon.client.jobs({ limit: '50' })
@@ -94,7 +96,7 @@ async function afterwards(home: Parameters<typeof startDaemon>[0], cwd: string, 
 async function finished(): Promise<Files> {
   const { home } = await dreamModel(goodDream)
   const { cwd, dir } = dreamGround(home)
-  const { client, stop } = await startDaemon(home)
+  const { client, stop } = await startHere(home)
   const ends = await jobEnds(client, 'dream')
   await client.dream({ cwd, force: true })
   expect(await ends.next()).toMatchObject({ state: 'done' })

@@ -7,6 +7,7 @@ import { connect } from '../../client/index.ts'
 import { isUsable, listBackups } from '../../daemon/db/backup.ts'
 import { openForReading } from '../../daemon/db/database.ts'
 import { launch, startDaemon } from './daemon.ts'
+import { startDaemon as startHere } from './in-process.ts'
 import { FILE, type Ground, makeGround, words } from './purge-ground.ts'
 import { seeded } from './seed.ts'
 import { missing, traces } from './traces.ts'
@@ -62,7 +63,11 @@ export async function killAnywhere(rounds: number, spreadMs: number): Promise<vo
 async function prepared(): Promise<Ground> {
   const ground = makeGround({ fillers: 300 })
   ground.seed()
-  await (await startDaemon(ground.home)).stop()
+  const { client, stop } = await startHere(ground.home)
+  const hasBackup = async () =>
+    (await client.jobs({})).items.some(({ kind, state }) => kind === 'housekeeping' && state === 'done')
+  while (!(await hasBackup())) await client.health()
+  await stop()
   ground.copies()
   expect(missing(ground.home.places.stateDir, words)).toEqual([])
   return ground

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { connect } from '../../client/index.ts'
-import { launch, startDaemon } from './daemon.ts'
+import { launch } from './daemon.ts'
 import { makeHome } from './home.ts'
+import { startDaemon } from './in-process.ts'
 import { seeded } from './seed.ts'
 
 export const long = (id: string) => `${id}\n${'A line of what a tool has printed.\n'.repeat(2_000)}`
@@ -45,7 +46,7 @@ export async function killWhileKeeping(rounds: number): Promise<void> {
     await Promise.all(callers)
   }
   expect(acknowledged.size).toBeGreaterThanOrEqual(rounds)
-  const { client, stop } = await startDaemon(home)
+  const { client, stop } = await startDaemon(home, { lastStop: 'unclean' })
   const folder = join(home.places.stateDir, 'tool-results', 's')
   for (const id of tried) {
     const path = join(folder, `${id}.txt`)
