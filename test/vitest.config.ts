@@ -5,8 +5,8 @@ export default defineConfig({
     globalSetup: ['test/support/package.ts', 'test/support/memory-disk.ts'],
     dir: 'test',
     exclude: ['**/long/**', '**/real/**'],
-    // Each test starts real daemons, which wait for disks and clocks: one worker more than there are cores keeps both busy.
-    maxWorkers: 3,
+    // Tests of real daemons wait for clocks, some of them for seconds: twice as many workers as there are cores keep both busy.
+    maxWorkers: 4,
     // No module of ours keeps anything: to load all of them anew for each file would take a third of the time.
     isolate: false,
     expect: { requireAssertions: true },

@@ -7,7 +7,7 @@ import { makeHome } from '../support/home.ts'
 import { topics } from '../support/learning.ts'
 import { topic } from '../support/memory.ts'
 
-const TRIED = { timeout: 10_000, interval: 20 }
+const TRIED = { timeout: 20_000, interval: 20 }
 /** A disk is tried each few seconds. */
 const WOKEN = { timeout: 20_000, interval: 50 }
 const LONG = { timeout: 60_000 }
