@@ -2,6 +2,7 @@ import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, write
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { AFTER_START_MS } from '../../daemon/core.ts'
 import { createExternalEdits, MOST_WATCHED } from '../../daemon/memory/external-edits.ts'
 import { createJournal } from '../../daemon/memory/journal.ts'
 import { MOST_FILES } from '../../daemon/memory/scan.ts'
@@ -254,8 +255,14 @@ describe('edits of other programs', () => {
     const rig = await started({ time: { ...manualTime(), clock: createClock() } })
     await put(rig, 'a.md', topic('One.'))
     rig.memory.start()
+    await rig.time.clock.delay(AFTER_START_MS)
     await rig.memory.lookEverywhere()
     return rig
+  }
+  const begin = async (rig: Rig) => {
+    rig.memory.start()
+    rig.time.pass(AFTER_START_MS)
+    await rig.memory.lookEverywhere()
   }
   const nextChange = ({ memory }: Rig) =>
     new Promise<{ files: string[]; actor: string }>((resolve) => {
@@ -315,8 +322,7 @@ describe('edits of other programs', () => {
   it('are noticed within ten minutes where the watch missed them', async () => {
     const rig = await started()
     await put(rig, 'a.md', topic('One.'))
-    rig.memory.start()
-    await rig.memory.lookEverywhere()
+    await begin(rig)
     // The test's clock stands still, so that no change that the watch sees is quiet for long enough.
     writeFileSync(join(rig.dir, 'a.md'), topic('In an editor.'))
     await sweep(rig, SWEEPS_OF_TEN_MINUTES)
@@ -334,8 +340,7 @@ describe('edits of other programs', () => {
     // Those that were used first.
     const [gone = '', ...others] = folders.slice(0, 3).map(rig.dirOf)
     rmSync(gone, { recursive: true })
-    rig.memory.start()
-    await rig.memory.lookEverywhere()
+    await begin(rig)
     for (const round of [1, 2]) {
       mkdirSync(gone, { recursive: true })
       for (const dir of [gone, ...others]) writeFileSync(join(dir, 'x.md'), topic(`Round ${round}.`))
@@ -349,8 +354,7 @@ describe('edits of other programs', () => {
   it('that could not be journaled are at the next sweep, and the failure is logged once', async () => {
     const rig = await started()
     await put(rig, 'a.md', topic('One.'))
-    rig.memory.start()
-    await rig.memory.lookEverywhere()
+    await begin(rig)
     rig.store.history.exec(`CREATE TEMP TRIGGER full BEFORE INSERT ON main.changes
       BEGIN SELECT RAISE(FAIL, 'no more changes'); END`)
     writeFileSync(join(rig.dir, 'a.md'), topic('In an editor.'))
@@ -367,8 +371,7 @@ describe('edits of other programs', () => {
     rmSync(rig.dir, { recursive: true })
     writeFileSync(join(rig.home, 'private.md'), topic('Private.'))
     symlinkSync(rig.home, rig.dir)
-    rig.memory.start()
-    await rig.memory.lookEverywhere()
+    await begin(rig)
     await sweep(rig, SWEEPS_OF_TEN_MINUTES)
     await rig.memory.stop(never)
     expect(rig.saved.map(({ actor }) => actor)).toEqual(['user'])
@@ -380,8 +383,7 @@ describe('edits of other programs', () => {
     await put(rig, 'a.md', topic('One.'))
     renameSync(rig.dir, `${rig.dir}.away`)
     symlinkSync(rig.home, rig.dir)
-    rig.memory.start()
-    await rig.memory.lookEverywhere()
+    await begin(rig)
     rmSync(rig.dir)
     renameSync(`${rig.dir}.away`, rig.dir)
     writeFileSync(join(rig.dir, 'b.md'), topic('Back.'))
