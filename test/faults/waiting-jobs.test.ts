@@ -12,7 +12,7 @@ const TRIED = { timeout: 20_000, interval: 20 }
 const WOKEN = { timeout: 20_000, interval: 50 }
 const LONG = { timeout: 60_000 }
 const WRITES = CALLS.filter((call) => !['open-read', 'read', 'close', 'stat', 'list'].includes(call))
-const errors: readonly ErrorName[] = ['ENOSPC', 'EIO']
+const errors: readonly ErrorName[] = ['ENOSPC', 'EIO', 'EDQUOT']
 
 describe('while the disk of a memory directory alone takes nothing', () => {
   it.for(errors)('what was said waits, and is saved once the disk is well: %s', LONG, async (error, context) => {
