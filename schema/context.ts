@@ -228,6 +228,8 @@ export const contextRoutes = {
     summary: 'Results of tools: long ones are kept in files, and what goes into the context is decided once',
     body: ToolResultsRequest,
     answer: ToolResultsKept,
+    errors: ['REFUSED'],
+    kept: ['harness'],
   },
   toolResult: {
     summary: 'A result that is kept, or a part of it',

@@ -100,6 +100,7 @@ export const jobRoutes = {
     body: DreamRequest,
     answer: DreamBegun,
     errors: ['REFUSED'],
+    kept: ['cwd'],
   },
   dreamStatus: {
     summary: 'The dream of a project that goes on, and what came of the last one',

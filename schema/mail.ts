@@ -130,7 +130,7 @@ export const mailRoutes = {
     body: AgentRegistration,
     answer: RegisteredAgent,
     errors: ['CONFLICT', 'REFUSED'],
-    kept: ['name', 'sessionId', 'cwd'],
+    kept: ['name', 'sessionId', 'harness', 'cwd'],
   },
   sendMail: {
     summary: 'Write to another agent, or to all: it is kept until it was read',
@@ -190,5 +190,6 @@ export const mailRoutes = {
     query: ForgetQuery.extend({ scope: AgentScope }),
     answer: Forgotten,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+    kept: ['type', 'cwd'],
   },
 } satisfies RouteGroup

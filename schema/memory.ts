@@ -164,7 +164,7 @@ export const memoryRoutes = {
     }),
     answer: MemoryPrompt,
     errors: ['REFUSED'],
-    kept: ['cwd', 'sessionId'],
+    kept: ['cwd', 'sessionId', 'harness'],
   },
   renewPrompt: {
     summary: 'The session was cleared or compacted: its next prompt is made anew',
@@ -194,6 +194,7 @@ export const memoryRoutes = {
     query: ForgetQuery,
     answer: Forgotten,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+    kept: ['cwd'],
   },
   remember: {
     summary: 'Keep something as a memory',

@@ -17,6 +17,7 @@ import type { Recall } from '../recall/recall.ts'
 import type { SessionKey } from '../sessions/message-table.ts'
 import { type Sessions, sessionName } from '../sessions/sessions.ts'
 import type { Fields } from '../transcripts/formats/fields.ts'
+import { cleanName, pathHasSecret } from '../transcripts/ingest.ts'
 import { injectedBlock, stripInjected } from '../transcripts/injected.ts'
 import type { TranscriptReader } from '../transcripts/transcript-reader.ts'
 import { connectedHarnesses, createLastSeen, type Harness, type Hook, harnesses, readHook } from './harnesses.ts'
@@ -76,8 +77,11 @@ export function createHooks(
     recall.reset(session)
   }
 
+  /** The prompt makes the memory directory, which has its name from the folder. */
+  const promptOf = async (cwd: string, session: SessionKey, caller: Caller): Promise<string> =>
+    (await pathHasSecret(cwd)) ? '' : (await memory.prompting.prompt(cwd, caller, session)).text
   const indexParts = (harness: Harness, cwd: string, session: SessionKey, caller: Caller): Part[] =>
-    harness.index === 'own' ? [] : [promptPart(async () => (await memory.prompting.prompt(cwd, caller, session)).text)]
+    harness.index === 'own' ? [] : [promptPart(() => promptOf(cwd, session, caller))]
   const survivingParts = (cwd: string, session: SessionKey, caller: Caller, note: Note): Part[] => [
     notesPart(notes.textOf(session)),
     async (room) => note(await recall.again({ ...session, cwd, mostBytes: room }, caller)),
@@ -136,7 +140,7 @@ export function createHooks(
     const hook = readHook(harness, input)
     if (!hook || projects.find(hook.cwd, caller).off !== undefined) return undefined
     const { event, transcriptPath } = hook
-    const session = { harness: harness.name, sessionId: hook.sessionId }
+    const session = { harness: harness.name, sessionId: await cleanName(hook.sessionId) }
     if (event === 'session-end')
       endSession(transcriptPath, session).catch(logged('the end of a session could not be handled'))
     if (event === 'turn-end' && transcriptPath !== undefined) readTurn(transcriptPath)

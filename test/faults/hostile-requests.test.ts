@@ -10,7 +10,8 @@ import { rawRequest } from '../support/raw.ts'
 
 const SECRET = `ghp_${'Zx9Qw4Er7Ty2Ui5Op8As'}1Df6Gh3Jk0Lz7Xc4`
 
-const json = { 'content-type': 'application/json', [ACTOR_HEADER]: 'user' }
+const user = { [ACTOR_HEADER]: 'user' }
+const json = { 'content-type': 'application/json', ...user }
 
 async function ground() {
   const home = makeHome()
@@ -19,7 +20,12 @@ async function ground() {
   const daemon = await startDaemon(home)
   const post = async (path: string, body: unknown, method = 'POST') => {
     const text = typeof body === 'string' ? body : JSON.stringify(body)
-    const answer = await rawRequest(home.places.socketPath, { method, path, headers: json, body: text })
+    const answer = await rawRequest(home.places.socketPath, {
+      method,
+      path,
+      headers: text === '' ? user : json,
+      body: text,
+    })
     return { status: answer.status, error: JSON.parse(answer.body).error }
   }
   return { home, cwd, post, ...daemon }
@@ -29,10 +35,19 @@ describe('a credential in a name', () => {
   const agent = (change: object) => ({ name: 'one', sessionId: 's1', cwd: '/p', pid: process.pid, ...change })
   const letter = (change: object) => ({ from: 'one', to: 'one', body: 'Hello.', ...change })
   const at = `/${SECRET}/project`
+  const question = { cwd: '/p', query: 'Who signs a release at the lighthouse?' }
   const cases: [string, string, object | undefined, string?][] = [
     ['the folder of what is remembered', '/v1/remember', { cwd: at, text: 'Always run check before a push.' }],
     ['the folder that is paused', '/v1/pause', { cwd: at }],
     ['the folder of a memory', `/v1/memories/a.md?cwd=${at}`, { content: topic('One.') }, 'PUT'],
+    ['the folder of a memory that is forgotten', `/v1/memories/a.md?cwd=${at}`, undefined, 'DELETE'],
+    ['the folder that is dreamt about', '/v1/dream', { cwd: at, force: true }],
+    ['the session of a recall', '/v1/recall', { ...question, sessionId: SECRET }],
+    ['the harness of a recall', '/v1/recall', { ...question, sessionId: 's1', harness: SECRET }],
+    ['the session of a recall that is begun', '/v1/recall/prefetch', { ...question, sessionId: SECRET }],
+    ['the harness of an agent', '/v1/agents', agent({ harness: SECRET })],
+    ['the harness of a result of a tool', '/v1/tool-results', { sessionId: 's1', harness: SECRET, results: [] }],
+    ['the harness of a prompt', `/v1/memory/prompt?cwd=/p/q&sessionId=s1&harness=${SECRET}`, undefined, 'GET'],
     ['the name of an agent', '/v1/agents', agent({ name: SECRET })],
     ['the session of an agent', '/v1/agents', agent({ sessionId: SECRET })],
     ['the folder of an agent', '/v1/agents', agent({ cwd: at })],
@@ -41,6 +56,12 @@ describe('a credential in a name', () => {
     ['the request that a letter makes', '/v1/mail', letter({ kind: 'shutdown_request', requestId: SECRET })],
     ['the session of a prompt', `/v1/memory/prompt?cwd=/p/q&sessionId=${SECRET}`, undefined, 'GET'],
     ['the type of a sub-agent', `/v1/agents/${SECRET}/memory?cwd=/p/q&scope=user`, undefined, 'GET'],
+    [
+      'the type of a sub-agent with a memory that is forgotten',
+      `/v1/agents/${SECRET}/memory/a.md?cwd=/p/q&scope=user`,
+      undefined,
+      'DELETE',
+    ],
     [
       'the type of a sub-agent with a memory',
       `/v1/agents/${SECRET}/memory/a.md?cwd=/p/q&scope=user`,
