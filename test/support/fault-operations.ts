@@ -2,6 +2,7 @@
 import { mkdirSync, renameSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { StrictClient } from '../../client/index.ts'
+import type { MemoryList } from '../../schema/memory.ts'
 import { header, inPieces, sealed } from './carry.ts'
 import { claudeSession } from './claude-session.ts'
 import type { Home } from './home.ts'
@@ -20,6 +21,8 @@ export type Operation = {
   goal?: (ground: Ground) => string
   /** Waits until nothing of it goes on by itself. */
   calm?: (ground: Ground) => Promise<void>
+  /** What an answer may lack of that whose files are closed to the user: those are left out on purpose. */
+  parts?: (answer: unknown) => readonly unknown[]
 }
 
 /** Those whose names differ in a number say the same. */
@@ -99,14 +102,17 @@ const writers: readonly Omit<Operation, 'isWrite'>[] = [
   },
 ]
 
+const itemsOf = (answer: unknown) => (answer as MemoryList).items
+const filesOf = (answer: unknown) => (answer as { files: string[] }).files
+
 const readers: readonly Omit<Operation, 'isWrite'>[] = [
-  { name: 'list', act: ({ client, cwd }) => client.memories({ cwd }) },
-  { name: 'find', act: ({ client, cwd }) => client.memories({ cwd, q: 'lighthouse' }) },
+  { name: 'list', act: ({ client, cwd }) => client.memories({ cwd }), parts: itemsOf },
+  { name: 'find', act: ({ client, cwd }) => client.memories({ cwd, q: 'lighthouse' }), parts: itemsOf },
   { name: 'read one', act: ({ client, cwd }) => client.memory({ cwd, file: 'alpha.md' }) },
   { name: 'index', act: ({ client, cwd }) => client.memoryIndex({ cwd }) },
   { name: 'prompt', act: ({ client, cwd }) => client.memoryPrompt({ cwd, harness: 'generic' }) },
   { name: 'changes', act: ({ client, cwd }) => client.changes({ cwd }) },
-  { name: 'recall', act: ({ client, cwd }) => recallOnce(client, cwd) },
+  { name: 'recall', act: ({ client, cwd }) => recallOnce(client, cwd), parts: filesOf },
   {
     name: 'session',
     prepare: converse,
@@ -164,17 +170,23 @@ async function dreamJobs(client: StrictClient, dir: string) {
 /** As long as a run of a dream may take here whose end cannot be written. */
 const STUCK_MS = 3_000
 
-/** One run of a dream, to its end or its failure; it would be tried again by itself. */
-async function dreamOnce(client: StrictClient, cwd: string, dir: string): Promise<void> {
-  // What an earlier failure has left waiting.
+/** A dream that failed would be tried again by itself. */
+async function endDreams(client: StrictClient, cwd: string, dir: string): Promise<void> {
   for (const { id } of await dreamJobs(client, dir)) await client.killJob({ id })
   while ((await client.dreamStatus({ cwd })).live?.state === 'running') await client.health()
+}
+
+/** One run of a dream, to its end or its failure. One that the failing disk did not let end is ended by the next. */
+async function dreamOnce(client: StrictClient, cwd: string, dir: string): Promise<void> {
+  await endDreams(client, cwd, dir)
   const begun = await client.dream({ cwd, force: true })
   if (!begun.started) throw new Error(`no dream: ${begun.why}`)
   for (const sinceMs = performance.now(); performance.now() - sinceMs < STUCK_MS; ) {
     const { state, error, result } = await client.job({ id: begun.jobId })
     if (state === 'running' || (state === 'queued' && error === undefined)) continue
-    if ((result as { outcome?: string } | undefined)?.outcome === 'applied') return
+    // Nothing is left to do where the one before was done after all.
+    if (['applied', 'nothing'].includes((result as { outcome?: string } | undefined)?.outcome ?? '')) return
+    await endDreams(client, cwd, dir).catch(() => {})
     throw Object.assign(new Error(error ?? JSON.stringify(result)), { code: 'JOB' })
   }
   throw Object.assign(new Error('it does not end'), { code: 'JOB' })
