@@ -5,7 +5,7 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { Core } from '../core.ts'
 import { message } from '../platform/files.ts'
 import type { Content } from '../platform/safe-folder.ts'
-import type { ProjectFinder } from '../projects/projects.ts'
+import type { Projects } from '../projects/projects.ts'
 import { createLinePrinter } from './export-file.ts'
 import type { ExternalEdits } from './external-edits.ts'
 import { readMemoryFile } from './folder.ts'
@@ -20,14 +20,24 @@ const MOST_CHANGES = 100
 
 export function createExport(
   { clock, logged }: Core,
-  places: ProjectFinder,
+  projects: Projects,
   journal: Journal,
   tombstones: Tombstones,
   external: ExternalEdits,
 ) {
+  const mayBeAt = projects.isMemoryDir
+  const readable = (dir: string, file: string): Content | string => {
+    try {
+      const content = existsSync(dir) ? readMemoryFile(dir, file, { mayBeAt }) : undefined
+      return content ?? 'cannot be found under its name'
+    } catch (error) {
+      return message(error)
+    }
+  }
+
   /** Synchronous, so that no write of the daemon falls into it. */
   const snapshot = (root: string, dir: string) => {
-    const { files, closed } = listMemories(dir)
+    const { files, closed } = listMemories(dir, mayBeAt)
     const seen = files.map((file) => ({ file, content: readable(dir, file) }))
     return {
       root,
@@ -63,19 +73,10 @@ export function createExport(
   return {
     /** Throws a refusal before the first piece. */
     start: async (cwd: string, caller: Caller): Promise<AsyncIterable<string>> => {
-      const { root, dir, off } = places.find(cwd, caller)
+      const { root, dir, off } = projects.find(cwd, caller)
       if (off === undefined) await external.look(dir).catch(logged('a memory directory could not be looked through'))
       return pieces(lines(snapshot(root, dir)))
     },
-  }
-}
-
-function readable(dir: string, file: string): Content | string {
-  try {
-    const content = existsSync(dir) ? readMemoryFile(dir, file) : undefined
-    return content ?? 'cannot be found under its name'
-  } catch (error) {
-    return message(error)
   }
 }
 

@@ -184,8 +184,8 @@ function placesOf(dir: string, mayBeAt: MayBeAt | undefined): MayBeAt {
   return (where) => !mustBeThere && (mayBeAt?.(where) ?? true)
 }
 
-export function inDirectory<T>(dir: string, act: (top: Folder) => T): T {
-  return inRoot(dir, placesOf(dir, undefined), act)
+export function inDirectory<T>(dir: string, act: (top: Folder) => T, mayBeAt?: MayBeAt): T {
+  return inRoot(dir, placesOf(dir, mayBeAt), act)
 }
 
 /** Makes the directory if need be. */

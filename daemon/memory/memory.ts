@@ -102,7 +102,7 @@ export function createMemory(core: Core, projects: Projects) {
     ...createChangeRuns(core, projects, writer, catalogue, reviews),
     consolidation: createConsolidation(core, writer, journal, reviews),
     history: createHistory(projects, journal, tombstones, reviews),
-    undo: createUndo(core, writer, journal),
+    undo: createUndo(core, projects, writer, journal),
     review: createReview(core, reviews, writer, tombstones),
     exporting: createExport(core, projects, journal, tombstones, externalEdits),
     importing: createImport(core, projects, writer, journal, tombstones),

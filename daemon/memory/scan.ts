@@ -11,7 +11,17 @@ import {
   statSync,
 } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { descend, enter, type Folder, hashOf, isCode, isSettled, readUpTo, stampOf } from '../platform/safe-folder.ts'
+import {
+  descend,
+  enter,
+  type Folder,
+  hashOf,
+  isCode,
+  isSettled,
+  type MayBeAt,
+  readUpTo,
+  stampOf,
+} from '../platform/safe-folder.ts'
 import { INDEX_FILE, READ_CAP_SEGMENTS } from './file-names.ts'
 import { explainDiskError, inDirectory, isThere } from './folder.ts'
 import { oneLine } from './pointer.ts'
@@ -199,7 +209,7 @@ export function isMemoryFolder(folder: string): boolean {
 }
 
 /** Memories and indexes, sorted. `closed`: folders that cannot be read or lie too deep, and names that are no plain file. */
-export function listMemories(dir: string) {
+export function listMemories(dir: string, mayBeAt?: MayBeAt) {
   const files: string[] = []
   const folders: string[] = []
   const closed: string[] = []
@@ -214,7 +224,7 @@ export function listMemories(dir: string) {
     closedFolder: (folder) => void closed.push(folder),
   }
   try {
-    inDirectory(dir, (top) => visitMemories(top, visitor))
+    inDirectory(dir, (top) => visitMemories(top, visitor), mayBeAt)
   } catch (error) {
     if (isThere(dir)) throw error
   }

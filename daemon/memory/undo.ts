@@ -1,15 +1,17 @@
 /** Puts back what was before a change, or before all changes of a run: everything or nothing, as new changes. */
 import { MemoryError } from '../../schema/errors.ts'
 import type { Core } from '../core.ts'
+import type { Projects } from '../projects/projects.ts'
 import { isIndex } from './file-names.ts'
-import { inFolder } from './folder.ts'
+import { inFolder, type MemoryFolder, readMemoryFile } from './folder.ts'
 import { type Change, isExact, isMove, type Journal, newRunId } from './journal.ts'
 import { type Author, isAgent, onlyForPersons, type Write, waitsForReview } from './write-checks.ts'
 import type { Writer, Written } from './writer.ts'
 
 type Conflict = { file: string; changeId: string; problem: string }
 
-export function createUndo(core: Core, writer: Writer, journal: Journal) {
+export function createUndo(core: Core, projects: Projects, writer: Writer, journal: Journal) {
+  const mayBeAt = projects.isMemoryDir
   const undo = async (changes: readonly Change[], author: Author): Promise<Written[]> => {
     const effective = changes.filter(({ op, partOf }) => op !== 'refused' && partOf === undefined)
     const first = effective[0]
@@ -19,11 +21,10 @@ export function createUndo(core: Core, writer: Writer, journal: Journal) {
     const all = [...new Set(effective.map(({ file }) => file))].map((file) =>
       planFile(effective.filter((change) => change.file === file)),
     )
-    const { plans, conflicts } = inFolder(first.dir, (folder) => {
-      const now = new Map(all.map(({ file }) => [file, folder.read(file)?.hash]))
-      const plans = withoutSettled(all, now)
-      return { plans, conflicts: plans.flatMap((plan) => conflictOf(plan, now.get(plan.file))) }
-    })
+    const hashesNow = (folder: MemoryFolder) => new Map(all.map(({ file }) => [file, folder.read(file)?.hash]))
+    const now = inFolder(first.dir, hashesNow, { mayBeAt })
+    const plans = withoutSettled(all, now)
+    const conflicts = plans.flatMap((plan) => conflictOf(plan, now.get(plan.file)))
     if (conflicts.length > 0)
       throw new MemoryError('CONFLICT', `${conflicts.map(({ file, problem }) => `${file} ${problem}`).join('; ')}`, {
         hint: 'nothing was undone; if a later change is in the way, undo that first, or edit by hand',
@@ -42,7 +43,7 @@ export function createUndo(core: Core, writer: Writer, journal: Journal) {
     const last = parts.at(-1)
     const before = parts[0]?.before
     if (!last || !isUnbroken(parts) || parts.some(({ undoable, file }) => !undoable || file !== last.file)) return []
-    const now = inFolder(dir, (folder) => folder.read(last.file)?.hash)
+    const now = readMemoryFile(dir, last.file, { mayBeAt })?.hash
     if (now !== last.after?.hash || !isExact(before)) return []
     return [{ file: last.file, content: before?.text ?? null, expect: now, form: 'as-it-was' }]
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { linkSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { exportOf, linesOf } from '../support/carry.ts'
@@ -30,6 +30,17 @@ describe('an export', () => {
         sha256: sha256(file.slice(0, file.lastIndexOf('\n', file.length - 2) + 1)),
       },
     ])
+  })
+
+  it('is refused once its directory leads to a place where no memories may be, and brings nothing of it', async () => {
+    const rig = await memoryRig()
+    await put(rig, 'a.md', topic('One.'))
+    writeFileSync(join(rig.home, 'outside.md'), topic('Outside.'))
+    const begun = rig.memory.exporting.start(rig.cwd, person)
+    // The directory was found already.
+    renameSync(rig.dir, `${rig.dir}-away`)
+    symlinkSync(rig.home, rig.dir)
+    await expect(begun).rejects.toMatchObject({ code: 'REFUSED', reason: 'path' })
   })
 
   it('of a project without memories has a beginning and an end', async () => {

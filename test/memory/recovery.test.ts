@@ -16,6 +16,7 @@ import { inFolder } from '../../daemon/memory/folder.ts'
 import { createJournal, type Journal } from '../../daemon/memory/journal.ts'
 import { recoverChanges } from '../../daemon/memory/recovery.ts'
 import { createUndo } from '../../daemon/memory/undo.ts'
+import { createProjects } from '../../daemon/projects/projects.ts'
 import { testCore } from '../support/core.ts'
 import { topic } from '../support/memory.ts'
 import { createTestWriter } from '../support/writer.ts'
@@ -294,7 +295,7 @@ describe('a run', () => {
     )
     await writer.write(dir, writes, { ...by, runId: 'dream-1' })
     expect(tree()).not.toEqual(before)
-    const undo = createUndo(core, writer, journal)
+    const undo = createUndo(core, createProjects(core), writer, journal)
     await undo.run('dream-1', 'user')
     expect(tree()).toEqual(before)
 

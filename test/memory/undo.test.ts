@@ -1,10 +1,11 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createJournal } from '../../daemon/memory/journal.ts'
 import { createUndo } from '../../daemon/memory/undo.ts'
 import { hashOf } from '../../daemon/platform/safe-folder.ts'
+import { createProjects } from '../../daemon/projects/projects.ts'
 import { testCore } from '../support/core.ts'
 import { topic } from '../support/memory.ts'
 import { createTestWriter } from '../support/writer.ts'
@@ -18,7 +19,7 @@ async function open() {
   mkdirSync(dir)
   const journal = createJournal(core.db.history)
   const writer = createTestWriter(core, journal)
-  const undo = createUndo(core, writer, journal)
+  const undo = createUndo(core, createProjects(core), writer, journal)
   const path = (file: string) => join(dir, file)
   const tree = () =>
     Object.fromEntries(
@@ -27,8 +28,17 @@ async function open() {
         .map((file) => [file, readFileSync(path(file), 'utf8')]),
     )
   const save = (file: string, content: string | Buffer) => writeFileSync(path(file), content)
-  return { dir, writer, journal, undo, path, tree, save }
+  return { home: home.dir, dir, writer, journal, undo, path, tree, save }
 }
+
+it('an undo is refused once its directory leads to a place where no memories may be, and tells nothing of what is there', async () => {
+  const { home, dir, writer, undo } = await open()
+  const [change] = await writer.write(dir, [{ file: 'a.md', content: topic('One.') }], person)
+  writeFileSync(join(home, 'a.md'), topic('Outside.'))
+  renameSync(dir, `${dir}-away`)
+  symlinkSync(home, dir)
+  await expect(undo.change(change?.id ?? 0, 'user')).rejects.toMatchObject({ code: 'REFUSED', reason: 'path' })
+})
 
 describe('the undo of a run', () => {
   it('of fifty files names each that was touched since, overwrites nothing, and works once they are put back', async () => {
