@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
+import { kills, sample, spread } from '../support/fault-choice.ts'
 import { operations } from '../support/fault-operations.ts'
-import { faultTable, kills, problemsIn, sample, spread, totals } from '../support/fault-table.ts'
+import { faultTable, problemsIn, totals } from '../support/fault-table.ts'
 
 it('100 failing file calls, and 20 kills at one, leave what was acknowledged and nothing else', {
   timeout: 180_000,

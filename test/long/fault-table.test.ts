@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { operations } from '../support/fault-operations.ts'
-import { faultTable, kills, problemsIn, summary } from '../support/fault-table.ts'
+import { kills } from '../support/fault-choice.ts'
+import { listeners, operations } from '../support/fault-operations.ts'
+import { faultTable, problemsIn, summary } from '../support/fault-table.ts'
 
-const named = operations.map((operation) => [operation.name, operation] as const)
+const named = [...operations, ...listeners].map((operation) => [operation.name, operation] as const)
 
 describe('whichever file call', () => {
   it.for(named)(

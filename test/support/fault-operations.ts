@@ -1,11 +1,13 @@
 /** What is done while file calls fail: each kind of write, and each kind of question, in a project of its own. */
 import { mkdirSync, renameSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { vi } from 'vitest'
 import type { StrictClient } from '../../client/index.ts'
 import type { MemoryList } from '../../schema/memory.ts'
 import { header, inPieces, sealed } from './carry.ts'
 import { claudeSession } from './claude-session.ts'
 import type { Home } from './home.ts'
+import { topics } from './learning.ts'
 import { topic } from './memory.ts'
 import { memoryDirOf } from './writer.ts'
 
@@ -21,6 +23,8 @@ export type Operation = {
   goal?: (ground: Ground) => string
   /** Waits until nothing of it goes on by itself. */
   calm?: (ground: Ground) => Promise<void>
+  /** What it brings about goes on by itself, and is looked at when all cases of a home have begun. */
+  isLate?: true
   /** What an answer may lack of that whose files are closed to the user: those are left out on purpose. */
   parts?: (answer: unknown) => readonly unknown[]
 }
@@ -141,6 +145,56 @@ export const operations: readonly Operation[] = [
   ...readers.map((each) => ({ ...each, isWrite: false })),
 ]
 
+/** Nothing tells a harness that its transcript could not be read: what was said in it is known at last, and known once. */
+export const listeners: readonly Operation[] = [
+  {
+    name: 'hear',
+    ...{ isWrite: false, isLate: true },
+    act: async (ground) => {
+      const { home, cwd } = ground
+      const id = `session-${basename(cwd)}`
+      const isNew = ground.told !== id
+      ground.told = id
+      if (isNew) claudeSession(home, id, basename(cwd)).say(RULE)
+      return learned(ground, isNew)
+    },
+  },
+  {
+    name: 'push a turn',
+    ...{ isWrite: false, isLate: true },
+    act: async (ground) => {
+      const { client, cwd } = ground
+      const turn = { cwd, harness: 'mine', sessionId: `session-${basename(cwd)}`, turnId: 'first' }
+      await client.pushTurn({
+        ...turn,
+        messages: [
+          { type: 'user', text: RULE },
+          { type: 'assistant', text: 'Done.', end: 'final' },
+        ],
+      })
+      const isNew = ground.told !== turn.sessionId
+      ground.told = turn.sessionId
+      return learned(ground, isNew)
+    },
+  },
+]
+
+const RULE = 'Please always run check-one before you commit, because CI is strict.'
+const FIRST_MS = 2_000
+/** A look that failed is followed by another within a sweep, a job that failed by another within seconds. */
+const LATEST_MS = 45_000
+
+/** What of a turn is known, once all of it is. */
+async function learned({ client, cwd, dir }: Ground, isNew: boolean) {
+  const known = async () => {
+    const { items } = await client.search({ cwd, q: 'check-one' })
+    const memories = topics(dir).filter((file) => /check/.test(file))
+    if (items.length === 0 || memories.length === 0) throw Object.assign(new Error('not known yet'), { code: 'LATE' })
+    return { said: items.map(({ snippet }) => snippet), memories }
+  }
+  return vi.waitFor(known, { timeout: isNew ? FIRST_MS : LATEST_MS, interval: 20 })
+}
+
 /** An answer that says of itself that something is missing in it is as good as a refusal. */
 const incomplete = (what: string) => Object.assign(new Error(what), { code: 'INCOMPLETE' })
 
@@ -167,7 +221,7 @@ async function dreamJobs(client: StrictClient, dir: string) {
   return items.filter(({ key, endedAt }) => key === dir && endedAt === undefined)
 }
 
-/** As long as a run of a dream may take here whose end cannot be written. */
+/** As long as something may take here whose end cannot be written. */
 const STUCK_MS = 3_000
 
 /** A dream that failed would be tried again by itself. */

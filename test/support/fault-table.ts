@@ -3,7 +3,8 @@
  * acknowledged is there; what was refused has changed nothing, and can be done afterwards. A question is answered truly or refused.
  * All of that holds after the next start as well.
  */
-import { dirname } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { TestContext } from 'vitest'
 import { connectAs } from './connect-as.ts'
@@ -11,13 +12,12 @@ import { type Ground, makeGround, type Operation } from './fault-operations.ts'
 import { hashOf, problemsOf, type State, settle, stateOf } from './fault-oracle.ts'
 import { CALLS, type ErrorName, type FaultRule, type FileCall, faultsIn } from './faults.ts'
 import { makeHome } from './home.ts'
-import { seeded } from './seed.ts'
 
 /** `disk`: all of them, and what else the daemon has in the home. */
-const PLACES = ['memory', 'history', 'index', 'disk'] as const
+const PLACES = ['memory', 'transcript', 'history', 'index', 'disk'] as const
 type Place = (typeof PLACES)[number]
 
-type Case = {
+export type Case = {
   operation: Operation
   place: Place
   call: FileCall
@@ -45,11 +45,12 @@ const ERRORS: Record<FileCall, readonly ErrorName[]> = {
   list: ['EIO', 'EMFILE', 'EACCES'],
   change: ['EROFS', 'EACCES', 'EIO'],
 }
-const CHANGES: readonly FileCall[] = ['open-write', 'write', 'sync', 'rename', 'link', 'unlink', 'mkdir', 'rmdir']
 /** Of each call in a place so many positions at most. */
-const MOST: Record<Place, number> = { memory: 8, history: 4, index: 2, disk: 4 }
+const MOST: Record<Place, number> = { memory: 8, transcript: 8, history: 4, index: 2, disk: 4 }
 /** Each home is begun anew by then, for a daemon watches the directories used last. */
 const CASES_PER_HOME = 60
+/** What could not be looked at is looked at again by then. */
+const SWEEP_SECONDS = 5
 /** Such a refusal may be followed by the change: the next success, or the next start, finishes what could not be taken back. */
 const UNDECIDED = /may still happen/
 
@@ -63,6 +64,7 @@ export async function faultTable(context: TestContext, operations: readonly Oper
     const counts = PLACES.flatMap((place) =>
       CALLS.map((call) => ({ place, call, fault: world.faults.fail({ calls: call, ...placed(place, ground) }) })),
     )
+    if (operation.isLate) await attempt(() => operation.act(ground))
     await operation.act(ground)
     world.faults.heal()
     return { ground, counts: counts.map(({ fault, ...one }) => ({ ...one, seen: fault.seen() })) }
@@ -96,44 +98,8 @@ function casesOf(operation: Operation, place: Place, call: FileCall, count: numb
   )
 }
 
-function nameOf({ operation, place, call, error, first, times }: Case): string {
+export function nameOf({ operation, place, call, error, first, times }: Case): string {
   return `${operation.name}: ${call} ${error} in ${place}, from number ${first}, ${times === 1 ? 'once' : times}`
-}
-
-/** At each of the calls that change something, the process ends instead. */
-export function kills(cases: readonly Case[]): Case[] {
-  const isChange = ({ operation, place, call, times }: Case) =>
-    operation.isWrite && (place === 'memory' || place === 'history') && times === 1 && CHANGES.includes(call)
-  return cases.filter(isChange).map((each) => ({ ...each, error: 'kill' }))
-}
-
-/** So many of them, others each time: by its seed a choice is made again. */
-export function sample<T>(all: readonly T[], count: number, name: string): T[] {
-  const random = seeded(name)
-  const left = [...all]
-  const take = () => left.splice(Math.floor(random() * left.length), 1)
-  return Array.from({ length: Math.min(count, all.length) }, take).flat()
-}
-
-/** So many, spread over operations, calls and places: of those that were chosen least so far the next, by its seed. */
-export function spread(all: readonly Case[], count: number, name: string): Case[] {
-  const salt = seeded(name)()
-  const taken = new Map<string, number>()
-  const left = all.map((one) => ({ one, keys: keysOf(one), tie: hashOf(`${salt} ${nameOf(one)}`) }))
-  const times = (key: string) => taken.get(key) ?? 0
-  const before = (a: (typeof left)[number], b: (typeof left)[number]) =>
-    a.keys.reduce((order, key, n) => order || times(key) - times(b.keys[n] as string), 0) || (a.tie < b.tie ? -1 : 1)
-  return Array.from({ length: Math.min(count, all.length) }, () => {
-    const next = left.reduce((best, each) => (before(each, best) < 0 ? each : best))
-    left.splice(left.indexOf(next), 1)
-    for (const key of next.keys) taken.set(key, times(key) + 1)
-    return next.one
-  })
-}
-
-/** The coarsest first: each operation in turn, and of it a call, a place and a duration that had theirs least often. */
-function keysOf({ operation: { name }, call, place, times }: Case): string[] {
-  return [name, `${name} ${call}`, `${place} ${call}`, `${name} ${place}`, `${name} ${times}`]
 }
 
 /** In one line for each operation and call, and all in all. */
@@ -161,6 +127,7 @@ export function problemsIn(verdicts: readonly Verdict[]): string[] {
 /** A daemon in a home of its own. */
 async function openWorld(context: TestContext) {
   const home = makeHome()
+  writeFileSync(home.places.configFile, JSON.stringify({ sweepSeconds: SWEEP_SECONDS }), { mode: 0o600 })
   const faults = faultsIn(context, home)
   let daemon = await faults.start()
   let hasEnded = false
@@ -202,6 +169,7 @@ async function runInOneHome(context: TestContext, cases: readonly Case[], done: 
   const world = await openWorld(context)
   const ends: Awaited<ReturnType<typeof runOne>>[] = []
   for (const each of cases) ends.push(await runOne(world, each, done))
+  for (const { verdict, compare } of ends) verdict.problems.push(...(await compare()))
   await world.restart()
   for (const { verdict, lookAgain } of ends) {
     const later = await lookAgain()
@@ -230,6 +198,7 @@ async function runOne(world: World, each: Case, done: ReadonlyMap<Operation, Sta
   }
   if (!isKilled && /^(INTERNAL|UNREACHABLE|\?)/.test(outcome.refusal ?? '')) problems.push(outcome.refusal ?? '')
   let lookAgain = async (): Promise<string[]> => []
+  let compare = async (): Promise<string[]> => []
   if (before && after) {
     const isUndecided = isKilled || UNDECIDED.test(outcome.refusal ?? '')
     const expected = isUndecided ? [before, after] : [outcome.refusal ? before : after]
@@ -237,13 +206,19 @@ async function runOne(world: World, each: Case, done: ReadonlyMap<Operation, Sta
     const ends = isUndecided ? expected : [after]
     if (problems.length === 0) lookAgain = async () => problemsOf(await stateOf(ground, operation), ...ends)
   } else {
-    const healthy = await attempt(() => operation.act(ground))
-    problems.push(...answerProblems(outcome, healthy, error === 'EACCES' ? operation.parts : undefined))
-    // A daemon that has kept nothing says the same.
-    lookAgain = async () => answerProblems(healthy, await attempt(() => operation.act(ground)))
+    compare = async () => {
+      const healthy = await attempt(() => operation.act(ground))
+      // A daemon that has kept nothing says the same.
+      lookAgain = async () => answerProblems(healthy, await attempt(() => operation.act(ground)))
+      return answerProblems(outcome, healthy, error === 'EACCES' ? operation.parts : undefined)
+    }
+    if (!operation.isLate) {
+      problems.push(...(await compare()))
+      compare = async () => []
+    }
   }
   const verdict: Verdict = { name: nameOf(each), row: `${operation.name}, ${call}`, hits: fault.hits(), problems }
-  return { verdict, lookAgain }
+  return { verdict, compare: () => compare(), lookAgain: () => lookAgain() }
 }
 
 /** One of the states that are expected; what was refused can be done once the disk is well. */
@@ -275,8 +250,9 @@ function answerProblems({ answer, refusal }: Outcome, healthy: Outcome, parts?: 
   return isLacking ? [] : [`answered ${shortly(answer)} in place of ${shortly(healthy.answer)}`]
 }
 
-function placed(place: Place, { dir, cwd }: Ground): Pick<FaultRule, 'within' | 'except'> {
+function placed(place: Place, { dir, cwd }: Ground): Pick<FaultRule, 'within' | 'ends' | 'except'> {
   if (place === 'memory') return { within: dir.split('/').slice(-2).join('/') }
+  if (place === 'transcript') return { within: `${basename(cwd)}/`, ends: '.jsonl' }
   if (place === 'disk') return { within: `${dirname(cwd)}/`, except: '/logs/' }
   return { within: place === 'history' ? '/history.db' : '/index.db' }
 }

@@ -35,7 +35,7 @@ struct rule {
   uint32_t active, calls, first, times, error, kills, seen, hits, thread;
   char within[252], ends[112], except[112];
 };
-enum { RULES = 64, ANY_THREAD = 0, MAIN_THREAD = 1 };
+enum { RULES = 96, ANY_THREAD = 0, MAIN_THREAD = 1 };
 
 static struct rule *rules;
 static int report = -1;

@@ -55,7 +55,7 @@ export type Faults = {
 }
 
 const RULE_BYTES = 512
-const RULES = 64
+const RULES = 96
 /** Where the counters stand in a rule, and where the texts with their room. */
 const SEEN = 24
 const HITS = 28
