@@ -77,11 +77,8 @@ export function createHooks(
     recall.reset(session)
   }
 
-  /** The prompt makes the memory directory, which has its name from the folder. */
-  const promptOf = async (cwd: string, session: SessionKey, caller: Caller): Promise<string> =>
-    (await pathHasSecret(cwd)) ? '' : (await memory.prompting.prompt(cwd, caller, session)).text
   const indexParts = (harness: Harness, cwd: string, session: SessionKey, caller: Caller): Part[] =>
-    harness.index === 'own' ? [] : [promptPart(() => promptOf(cwd, session, caller))]
+    harness.index === 'own' ? [] : [promptPart(async () => (await memory.prompting.prompt(cwd, caller, session)).text)]
   const survivingParts = (cwd: string, session: SessionKey, caller: Caller, note: Note): Part[] => [
     notesPart(notes.textOf(session)),
     async (room) => note(await recall.again({ ...session, cwd, mostBytes: room }, caller)),
@@ -139,6 +136,8 @@ export function createHooks(
   const answer = async (harness: Harness, input: Fields, caller: Caller): Promise<Answer> => {
     const hook = readHook(harness, input)
     if (!hook || projects.find(hook.cwd, caller).off !== undefined) return undefined
+    // What is told to a session is noted down under its name and folder. Sessions have the same name in transcripts.
+    if (await pathHasSecret(hook.cwd)) return undefined
     const { event, transcriptPath } = hook
     const session = { harness: harness.name, sessionId: await cleanName(hook.sessionId) }
     if (event === 'session-end')

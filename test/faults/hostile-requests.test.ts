@@ -55,13 +55,13 @@ describe('a credential in a name', () => {
     ['the session that sends a letter', '/v1/mail', letter({ from: `session:${SECRET}` })],
     ['the request that a letter makes', '/v1/mail', letter({ kind: 'shutdown_request', requestId: SECRET })],
     ['the session of a prompt', `/v1/memory/prompt?cwd=/p/q&sessionId=${SECRET}`, undefined, 'GET'],
-    ['the type of a sub-agent', `/v1/agents/${SECRET}/memory?cwd=/p/q&scope=user`, undefined, 'GET'],
     [
-      'the type of a sub-agent with a memory that is forgotten',
+      'the type of a sub-agent whose memory is forgotten',
       `/v1/agents/${SECRET}/memory/a.md?cwd=/p/q&scope=user`,
       undefined,
       'DELETE',
     ],
+    ['the type of a sub-agent', `/v1/agents/${SECRET}/memory?cwd=/p/q&scope=user`, undefined, 'GET'],
     [
       'the type of a sub-agent with a memory',
       `/v1/agents/${SECRET}/memory/a.md?cwd=/p/q&scope=user`,
