@@ -1,9 +1,10 @@
 /** The server's socket, the one systemd passed or our own, and its connections from the first byte to the last. */
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { dirname } from 'node:path'
 import type { Duplex } from 'node:stream'
 import type { Core } from '../core.ts'
+import type { Clock } from '../platform/clock.ts'
 import { ensurePrivateFolder, message } from '../platform/files.ts'
 import { clearSocketPath, closeToOthers, passedSocket, socketIsThere } from '../platform/socket.ts'
 import { failure, protocolHeaders } from './request.ts'
@@ -75,18 +76,38 @@ export function endWithBadRequest(socket: Duplex): void {
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`)
 }
 
-/** Stopping ends with the last request. Node leaves connections that never sent one open: they are closed here. */
-export function createStop(server: Server): () => Promise<void> {
-  const unused = new Set<Socket>()
+const LOOK_MS = 1_000
+
+/** Stopping ends with the last request that was sent whole. One of which nothing more comes is not waited for, and neither is an idle caller. */
+export function createStop(server: Server, clock: Clock): () => Promise<void> {
+  const open = new Map<Socket, IncomingMessage | undefined>()
   server.on('connection', (socket) => {
-    unused.add(socket)
-    socket.once('close', () => unused.delete(socket))
+    open.set(socket, undefined)
+    socket.once('close', () => open.delete(socket))
   })
-  server.on('request', ({ socket }) => unused.delete(socket))
+  server.on('request', (request, response) => {
+    const { socket } = request
+    open.set(socket, request)
+    response.once('close', () => {
+      // The next one may have been sent ahead.
+      if (open.get(socket) === request) open.set(socket, undefined)
+    })
+  })
   return () =>
     new Promise((resolve) => {
-      server.close(() => resolve())
-      server.closeIdleConnections()
-      for (const socket of unused) socket.destroy()
+      const seen = new Map<Socket, number>()
+      const look = () => {
+        for (const [socket, request] of open) {
+          const isStill = !request || (!request.complete && seen.get(socket) === socket.bytesRead)
+          if (isStill) socket.destroy()
+          seen.set(socket, socket.bytesRead)
+        }
+      }
+      const looking = clock.every(LOOK_MS, look, () => {})
+      server.close(() => {
+        looking.stop()
+        resolve()
+      })
+      look()
     })
 }

@@ -55,7 +55,7 @@ export function createServer(core: Core) {
   })
   answerOddities(app.server)
   limitUnread(app.server)
-  const stopListening = createStop(app.server)
+  const stopListening = createStop(app.server, core.clock)
   const whenDelivered = createDelivery(app.server)
   const streams = createEventStreams(events, () => log.info('dropped an event reader that fell behind'))
   const drained = new AbortController()
@@ -72,12 +72,14 @@ export function createServer(core: Core) {
     done(foreignProblem(request.headers) ?? protocolProblem(request.headers['x-memoryd-protocol']))
   })
   app.setNotFoundHandler((request, reply) => {
+    keepReading(request, reply)
     const { status, body } = failure('NOT_FOUND', `no route ${request.method} ${request.url.split('?')[0]}`, {
       hint: 'GET /v1/openapi.json lists them',
     })
     return reply.code(status).send(body)
   })
   app.setErrorHandler((error, request, reply) => {
+    keepReading(request, reply)
     const { name } = request.routeOptions.config as { name?: RouteName }
     const { url, upload }: Partial<RouteShape> = name ? routeTable[name] : {}
     const declared = (name && schemas.get(name)?.errors) ?? []
@@ -175,6 +177,15 @@ export function createServer(core: Core) {
       signal.removeEventListener('abort', cutOff)
     },
   }
+}
+
+/** A caller that is still sending hears no answer if its connection is closed: the rest is read and dropped. */
+function keepReading({ raw, headers }: FastifyRequest, reply: FastifyReply): void {
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+  if (raw.complete || !hasBody) return
+  reply.removeHeader('connection')
+  reply.raw.shouldKeepAlive = true
+  raw.once('end', () => raw.socket.end()).resume()
 }
 
 /** Requests that a caller may send ahead of the answers it reads: those are kept in memory. */

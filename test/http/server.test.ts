@@ -12,7 +12,7 @@ import { rawRequest } from '../support/raw.ts'
 
 /** A real server on a real socket, with handlers that misbehave as a test asks. */
 async function serve(handlers: Partial<Handlers>) {
-  const { core, places } = await testCore()
+  const { core, places, time } = await testCore()
   const path = places.socketPath
   const server = createServer(core)
   server.add(routeFile(async () => routes, handlers as Handlers))
@@ -27,7 +27,7 @@ async function serve(handlers: Partial<Handlers>) {
       .split('\n')
       .filter((line) => line.includes('"level":50'))
       .map((line) => JSON.parse(line))
-  return { path, ask, logged, server, core }
+  return { path, ask, logged, server, core, time }
 }
 
 /** Everything the server says to raw bytes, until it closes. */
@@ -289,6 +289,24 @@ describe('the server', () => {
     expect(said).toContain('"code":"BAD_REQUEST"')
   })
 
+  it('is heard by callers of whose body it reads nothing', async () => {
+    const { ask } = await serve({
+      health: () => ({ ok: true, version: '1', pid: 1 }),
+      resume: () => ({ all: false, projects: [] }),
+    })
+    const asked = [
+      ['POST', '/v1/resume'],
+      ['GET', '/v1/health'],
+      ['GET', '/v1/nothing'],
+    ] as const
+    const body = 'x'.repeat(5_000_000)
+    const headers = { ...json, 'content-length': String(body.length) }
+    const statuses = new Set<string>()
+    for (let n = 0; n < 10; n++)
+      for (const [method, path] of asked) statuses.add(`${path} ${(await ask({ method, path, headers, body })).status}`)
+    expect([...statuses]).toEqual(['/v1/resume 413', '/v1/health 400', '/v1/nothing 404'])
+  })
+
   it('asks for no host', async () => {
     const { path } = await serve({ health: () => ({ ok: true, version: '1', pid: 1 }) })
     expect(await converse(path, 'GET /v1/health HTTP/1.1\r\nconnection: close\r\n\r\n')).toContain('"ok":true')
@@ -304,6 +322,24 @@ describe('the server', () => {
     await rawRequest(path, { path: '/v1/nothing' })
     await server.stop(new AbortController().signal)
     expect(await ended).toHaveLength(2)
+  })
+
+  it('closes though callers stopped in the middle of a request, one of them after another request', async () => {
+    const { path, ask, server, time } = await serve({
+      health: () => ({ ok: true, version: '1', pid: 1 }),
+      resume: () => ({ all: false, projects: [] }),
+    })
+    const half = 'POST /v1/resume HTTP/1.1\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{'
+    const whole = 'GET /v1/health HTTP/1.1\r\n\r\n'
+    const idle = dial(path, () => idle.write(`${whole}POST /v1/rem`))
+    const heard = new Promise((resolve) => idle.once('data', resolve).on('error', () => {}))
+    const ended = [half, `${whole}${half}`].map((bytes) => converse(path, bytes))
+    await heard
+    await ask({ path: '/v1/nothing' })
+    const closed = server.stop(new AbortController().signal)
+    for (let seconds = 0; seconds < 3; seconds++) time.pass(1_000)
+    await closed
+    expect(await Promise.all(ended)).toEqual(['', expect.stringContaining('"ok":true')])
   })
 
   it('lets a running request finish when it closes, and cuts it off only when told to', async () => {
