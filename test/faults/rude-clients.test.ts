@@ -3,6 +3,7 @@ import { connect as dial } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { startDaemon } from '../support/daemon.ts'
 import { makeHome } from '../support/home.ts'
+import { rawRequest } from '../support/raw.ts'
 
 const CLIENTS = 20
 /** Half of a minute is what a stop waits for work; one that waits for these callers takes longer than that. */
@@ -57,4 +58,29 @@ it('does not wait for a caller that leaves its answers unread when it is told to
   await Promise.all(Array.from({ length: CLIENTS }, () => askWithoutReading(home.places.socketPath, 8)))
   await client.health()
   expect(await stop()).toMatchObject({ code: 0 })
+})
+
+it('is heard by callers of whose body it reads nothing', async () => {
+  const home = makeHome()
+  await startDaemon(home)
+  const asked = { 'POST /v1/remember': 413, 'GET /v1/health': 400, 'GET /v1/nothing': 404 }
+  const body = 'x'.repeat(5_000_000)
+  const headers = { 'content-type': 'application/json', 'content-length': String(body.length) }
+  const answers = new Set<string>()
+  for (let n = 0; n < 8; n++)
+    for (const route of Object.keys(asked)) {
+      const [method = '', path = ''] = route.split(' ')
+      const answer = rawRequest(home.places.socketPath, { method, path, headers, body })
+      answers.add(
+        await answer.then(
+          ({ status }) => `${route} ${status}`,
+          (error) => `${route} ${error}`,
+        ),
+      )
+    }
+  expect([...answers].sort()).toEqual(
+    Object.entries(asked)
+      .map(([route, status]) => `${route} ${status}`)
+      .sort(),
+  )
 })
