@@ -1,5 +1,6 @@
 /** Makes a conversation fit again, by the cheapest way that does: the notes of its session, a model, or neither. */
 import { hash } from 'node:crypto'
+import { setImmediate as turn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Boundary, Compacted, CompactRequest } from '../../schema/context.ts'
 import { MemoryError } from '../../schema/errors.ts'
@@ -29,8 +30,10 @@ type Draft = { parts: Parts; strategy: Strategy; messages: Message[] } & ReturnT
 const RESTORED_SHARE = 0.8
 
 export function createCompaction(core: Core, counter: Counter, guards: CompactionGuards, summariser: Summariser): Run {
-  const drafted = (parts: Parts, strategy: Strategy, summary: string, wanted: Wanted): Draft => {
+  const drafted = async (parts: Parts, strategy: Strategy, summary: string, wanted: Wanted): Promise<Draft> => {
+    await turn()
     const whole = completed(parts, summary, todosOf(wanted))
+    await turn()
     return { parts, strategy, ...whole, messages: assemble(parts, strategy, whole.summary) }
   }
 
@@ -40,19 +43,19 @@ export function createCompaction(core: Core, counter: Counter, guards: Compactio
     if (!notes || notes.text.trim() === '') return undefined
     const parts = partsFromNotes(counter, messages, notes)
     if (!parts || parts.between.length === 0) return undefined
-    const draft = drafted(parts, 'notes', notes.text, wanted)
+    const draft = await drafted(parts, 'notes', notes.text, wanted)
     const tokens = counter.messages(draft.messages)
     return tokens < room.thresholds.autoCompact && tokens <= counter.messages(messages) ? draft : undefined
   }
 
   /** With no model: as much stays as fits beside a summary that says little of how things were done. */
-  const extractive = (messages: readonly Message[], chosen: Parts | undefined, wanted: Wanted) => {
+  const extractive = async (messages: readonly Message[], chosen: Parts | undefined, wanted: Wanted) => {
     const draft = (parts: Parts) =>
       drafted(parts, 'extractive', extractiveSummary(parts.between, todosOf(wanted)), wanted)
     if (chosen) return draft(chosen)
     const open = openPrompt(messages)
     const recent = splitAt(messages, keptFrom(counter, messages, { from: open, floor: lastSummary(messages) + 1 }))
-    const whole = draft(recent)
+    const whole = await draft(recent)
     const fits = recent.between.length > 0 && counter.messages(whole.messages) < wanted.room.thresholds.autoCompact
     return fits ? whole : draft(splitAt(messages, open))
   }
@@ -92,8 +95,10 @@ export function createCompaction(core: Core, counter: Counter, guards: Compactio
       const draft = await find(conversation, messages, wanted)
       const { parts, strategy, summary, supplemented } = draft
       if (parts.between.length === 0) throw nothing()
+      await turn()
       const { blocks, items } = restoredBeside(draft, messages, wanted)
       const result = blocks.length > 0 ? assemble(parts, strategy, summary, blocks) : draft.messages
+      await turn()
       if (!preview) guards.compacted(key, result)
       const tokensBefore = tokensInContext(counter, messages, usage)
       return {

@@ -82,8 +82,12 @@ export function createContext(
 
   /** Long conversations are counted a little at a time: other requests are answered in between. */
   const countedMessages = async (given: readonly unknown[]): Promise<Message[]> => {
+    // To parse the body took its time already.
+    await turn()
     if (isDeeperThan(given, CAP_LEVELS)) throw new MemoryError('BAD_REQUEST', 'body.messages: nested too deeply')
+    await turn()
     const messages = flatten(given)
+    await turn()
     let sliceMs = clock.elapsed()
     for (const message of messages) {
       counter.message(message)
@@ -91,6 +95,7 @@ export function createContext(
       await turn()
       sliceMs = clock.elapsed()
     }
+    await turn()
     return messages
   }
 

@@ -55,20 +55,14 @@ export function createSummariser(
     const found = sessions.session(harness, sessionId)
     return found && !(found.cwd !== null && isPrivate(found.cwd)) ? found : undefined
   }
-  const rowsOf = (key: SessionKey) => {
-    const session = sessionOf(key)
-    return session ? sessions.from(session.row, undefined, LAST) : []
-  }
 
   const notesOf = (key: SessionKey): Notes | undefined => {
     if (!settings.current().notes.enabled) return undefined
     const { content, covers, runningSinceMs } = notes.notesFor(key)
     const lastMessageId = covers?.message ?? ''
     const before = () => {
-      const rows = rowsOf(key)
-      const at = rows.findIndex(({ uid }) => uid === lastMessageId)
-      const some = rows.slice(Math.max(0, at - LOOK_BACK), Math.max(0, at))
-      return some.map(({ uid }) => uid).reverse()
+      const session = sessionOf(key)
+      return session ? sessions.before(session.row, lastMessageId, LOOK_BACK).map(({ uid }) => uid) : []
     }
     return { text: content, lastMessageId, runningSinceMs, before }
   }
@@ -76,11 +70,10 @@ export function createSummariser(
   /** What the jobs of the session share, where that is all of what is to be summarised. */
   const sharedPrefix = async ({ key, source }: Conversation, { messages, signal }: Question) => {
     const session = sessionOf(key)
-    const rows = rowsOf(key)
-    const last = rows.at(-1)
+    const [last] = session ? sessions.newest(session.row, 1) : []
     if (!session || !last) return undefined
     const lastSaid = messages.findLast(({ role, id }) => role === 'assistant' && id !== undefined)?.id
-    if (source === 'given' && !rows.some(({ uid }) => uid === lastSaid)) return undefined
+    if (source === 'given' && !(lastSaid !== undefined && sessions.has(session.row, lastSaid))) return undefined
     const { prefix, names } = await agent.sessionPrefix({
       ...{ key, row: session.row, upTo: last.id, lastAt: last.at ?? 0, signal },
       model: settings.current().model.compact,
@@ -88,8 +81,9 @@ export function createSummariser(
     })
     if (prefix.kind === 'harness' || (notesOf(key)?.text ?? '') !== '') return prefix
     // The prefix may have left out the beginning, and no notes stand for it.
-    const first = rows.find(({ by }) => by === 'person')?.uid
-    return first === undefined || [...names.values()].includes(first) ? prefix : undefined
+    for (const { by, uid } of sessions.from(session.row, undefined, last.id))
+      if (by === 'person') return [...names.values()].includes(uid) ? prefix : undefined
+    return prefix
   }
 
   /** Renders the whole given conversation, because the harness keeps no transcript to share a prefix with. */

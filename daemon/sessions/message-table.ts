@@ -35,7 +35,7 @@ const MOST_LOADED = 2_000
 type Place = { id: number; file: number | null; at: number | null }
 
 /** Messages as their lines tell them, read back from the transcripts a few at a time. What is no longer there is left out. */
-export async function* readMessages(messages: readonly MessageRow[], signal?: AbortSignal, linesAtOnce?: number) {
+export async function* readMessages(messages: Iterable<MessageRow>, signal?: AbortSignal, linesAtOnce?: number) {
   const onTurn = () => signal?.throwIfAborted()
   onTurn()
   for await (const [message, inLine] of readBack(messages, messagesAt, { onTurn, linesAtOnce })) {
@@ -59,11 +59,14 @@ export function createMessageTable(current: () => Db) {
     place: db.prepare(`SELECT id, file, at FROM messages WHERE uid = ? AND session = ? AND sub_agent = ''`),
     after: db.prepare(afterSql(LIVE)),
     talkAfter: db.prepare(afterSql(THERE)),
+    oldest: db.prepare('SELECT id FROM messages WHERE session = ? AND id <= ? ORDER BY id DESC LIMIT 1 OFFSET ?').pluck(),
     from: db.prepare(
       `${MESSAGES} WHERE m.session = @row AND m.id >= @id AND m.id <= @upTo AND ${LIVE}
-         AND (m.file = @file OR @at IS NULL OR m.at IS NULL OR m.at >= @at) AND m.id >= coalesce((SELECT id FROM messages
-           WHERE session = @row AND id <= @upTo ORDER BY id DESC LIMIT 1 OFFSET @most), 0)
-       ORDER BY m.id`,
+         AND (m.file = @file OR @at IS NULL OR m.at IS NULL OR m.at >= @at)
+       ORDER BY m.id LIMIT ${MOST_LOADED}`,
+    ),
+    before: db.prepare(
+      `${MESSAGES} WHERE m.session = @row AND m.id < @id AND ${LIVE} ORDER BY m.id DESC LIMIT @limit`,
     ),
     agentBefore: db.prepare(
       `${MESSAGES} WHERE m.session = ? AND m.id < ? AND m.said_by = 'agent' AND ${LIVE} ORDER BY m.id DESC LIMIT ?`,
@@ -78,15 +81,28 @@ export function createMessageTable(current: () => Db) {
     const place = { row, ...placeOf(reached?.message, row), at: reached?.at ?? null }
     return endedPages((from) => statements()[what].all({ ...place, from }) as MessageRow[])
   }
+  function* from(row: number, uid: string | undefined, upTo: number, most?: number): Generator<MessageRow> {
+    const place = placeOf(uid, row)
+    const oldest = most === undefined ? undefined : (statements().oldest.get(row, upTo, most) as number | undefined)
+    for (let id = Math.max(place.id, oldest ?? 0); ; ) {
+      const rows = statements().from.all({ row, upTo, ...place, id }) as MessageRow[]
+      yield* rows
+      if (rows.length < MOST_LOADED) return
+      id = (rows.at(-1)?.id ?? 0) + 1
+    }
+  }
   return {
     session: (harness: string, id: string) => statements().session.get(id, harness) as KnownSession | undefined,
     /** What came later, without what was taken back, copied from another session, or is no longer there. */
     after: (row: number, reached: Reached | undefined) => later('after', row, reached),
     /** What came later, with what was copied: a fork goes on from it, and has it in its context. */
     talkAfter: (row: number, reached: Reached | undefined) => later('talkAfter', row, reached),
-    /** From a message on, up to the one with a number, the last of them; all up to that where the first is not known. */
-    from: (row: number, uid: string | undefined, upTo: number, most = Number.MAX_SAFE_INTEGER) =>
-      statements().from.all({ row, upTo, most, ...placeOf(uid, row) }) as MessageRow[],
+    /** From a message on, up to the one with a number, the last of them; all up to that where the first is not known. Loaded as they are used. */
+    from,
+    has: (row: number, uid: string) => placeOf(uid, row).id > 0,
+    /** The last ones before a message, newest first. */
+    before: (row: number, uid: string, limit: number) =>
+      statements().before.all({ row, id: placeOf(uid, row).id, limit }) as MessageRow[],
     /** The last that the agent said before a message, newest first: a few, for most of its lines have no words. */
     agentBefore: (row: number, id: number) => statements().agentBefore.all(row, id, BEFORE) as MessageRow[],
     newest: (row: number, limit: number) => statements().newest.all(row, limit) as MessageRow[],
