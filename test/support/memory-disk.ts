@@ -8,13 +8,14 @@ import { join } from 'node:path'
 const FOLDER = '/dev/shm'
 const ROOM_BYTES = 4 * 2 ** 30
 
-export default function setup(): (() => void) | undefined {
+export default function setup(): void {
   if (process.env.TMPDIR || !isRoomy()) return
   const folder = mkdtempSync(join(FOLDER, 'md-'))
   // A test looks into a home as another user.
   chmodSync(folder, 0o755)
   process.env.TMPDIR = folder
-  return () => rmSync(folder, { recursive: true, force: true })
+  // After Ctrl-C as well: what stays there takes memory until the machine is started again.
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
 }
 
 function isRoomy(): boolean {
