@@ -1,133 +1,127 @@
 /** Kill -9 at moments of all kinds: while it starts, while it works, while it reads, at a file call. After each, nothing is lost. */
 import { rmSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TestContext } from 'vitest'
 import { CALLS, faultsIn } from '../support/faults.ts'
 import { makeHome } from '../support/home.ts'
-import { topic } from '../support/memory.ts'
-import { beginWork, editFile, isRefusal, type Random } from './workload.ts'
-import { type Daemon, openWorld, type World } from './world.ts'
+import { editWhileDown } from './person.ts'
+import { beginWork, isRefusal, type Random } from './workload.ts'
+import { type Daemon, openWorld } from './world.ts'
 
 export const KINDS = ['start', 'work', 'read', 'call'] as const
 export type Kind = (typeof KINDS)[number]
+export type Kills = Record<Kind, number>
 /** Of a hundred. A kill at a start costs the least, one while transcripts are read the most. */
-const SHARES: Record<Kind, number> = { start: 35, work: 40, read: 10, call: 15 }
+const SHARES: Kills = { start: 42, work: 36, read: 6, call: 16 }
 
-const STARTS_IN_MS = 250
-const WORK_MS = 60
-const READ_MS = 500
-const CALL_MS = 250
-const KILLS_PER_DRAIN = 25
+/** How long a start takes, at first; then as it was found. */
+const START_MS = 250
+/** After the first thing that was done. */
+const WINDOWS_MS: Kills = { start: 0, work: 60, read: 500, call: 250 }
+const KILLS_PER_DRAIN = 40
+/** How often the daemon is asked what it has, and not only its journal read. */
+const ASKED = 0.2
 
-export type Series = { kills: number; random: Random; perHome?: number; until?: () => boolean }
-export type Outcome = { kills: Record<Kind, number>; problems: string[] }
+/** `kinds`: when each is killed, and how far into that; `clients`: what is done meanwhile. */
+export type Dice = { kinds: Random; clients: Random }
+/** `homes`: at once, so that one works while another waits for its disk. */
+export type Series = { kills: number; dice: Dice; homes?: number; isOver?: () => boolean }
+export type Outcome = { kills: Kills; problems: string[] }
 
-export async function killSeries(context: TestContext, { kills, random, perHome = 250, until = () => false }: Series): Promise<Outcome> {
+const MOST_PER_HOME = 250
+
+export async function killSeries(context: TestContext, { kills, dice, homes = 1, isOver = () => false }: Series) {
   const all: Outcome = { kills: { start: 0, work: 0, read: 0, call: 0 }, problems: [] }
   let left = kills
-  while (left > 0 && !until()) {
-    const some = Math.min(left, perHome)
-    const { kills: done, problems } = await killInOneHome(context, random, some, until)
-    for (const kind of KINDS) all.kills[kind] += done[kind]
-    all.problems.push(...problems)
-    left -= some
+  const inTurn = async () => {
+    while (left > 0 && !isOver()) {
+      const some = Math.min(left, MOST_PER_HOME, Math.ceil(kills / homes))
+      left -= some
+      const { kills: done, problems } = await killInOneHome(context, dice, some, isOver)
+      for (const kind of KINDS) all.kills[kind] += done[kind]
+      all.problems.push(...problems)
+    }
   }
+  await Promise.all(Array.from({ length: homes }, inTurn))
   return all
 }
 
-export async function killInOneHome(context: TestContext, random: Random, kills: number, until: () => boolean) {
+async function killInOneHome(context: TestContext, { kinds, clients }: Dice, kills: number, isOver: () => boolean): Promise<Outcome> {
   const home = makeHome()
   const faults = faultsIn(context, home)
-  const world = openWorld(home, random)
-  const counts: Outcome['kills'] = { start: 0, work: 0, read: 0, call: 0 }
-  let readyMs = STARTS_IN_MS
-  let isRegistered = false
+  const world = openWorld(home, clients)
+  const counts: Kills = { start: 0, work: 0, read: 0, call: 0 }
+  let startMs = START_MS
 
   const ready = async (daemon: Daemon): Promise<boolean> => {
     const sinceMs = performance.now()
     const isReady = await daemon.ready
-    if (isReady) readyMs = 0.8 * readyMs + 0.2 * (performance.now() - sinceMs)
+    if (isReady) startMs = 0.8 * startMs + 0.2 * (performance.now() - sinceMs)
     return isReady
   }
-  const end = async (daemon: Daemon) => {
-    daemon.child.kill('SIGKILL')
-    await daemon.exited
-    world.disconnect()
-  }
-  const look = async () => {
-    if (!isRegistered) await world.register()
-    isRegistered = true
-    await world.settle()
-  }
-  const judge = (daemon: Daemon) => (error: unknown) => {
+  const judge = (error: unknown) => {
     const { code, reason, message } = error as { code?: string; reason?: string; message: string }
     if (code === 'UNREACHABLE' && reason !== 'slow') return 'end'
     if (!isRefusal(error) || code === undefined || ['INTERNAL', 'DEGRADED', 'BAD_REQUEST'].includes(code))
-      world.problems.push(`answered: ${code} ${message}${daemon.hasEnded() ? ' (after its end)' : ''}`)
+      world.problems.push(`answered: ${code} ${message}`)
     return 'go on'
   }
 
   const killOne = async (kind: Kind): Promise<Kind> => {
     if (kind === 'start') {
       const daemon = world.launch()
-      await Promise.race([delay(random() * readyMs * 1.1), daemon.exited])
-      await end(daemon)
+      await Promise.race([delay(kinds() * startMs * 1.1), daemon.exited])
+      await world.end(daemon, 'SIGKILL')
       return kind
     }
-    const fault = kind === 'call' ? anyCall(random) : undefined
+    const fault = kind === 'call' ? anyCall(kinds) : undefined
     const daemon = world.launch(fault ? faults.home.env : home.env)
     // Some of them at a call of the start.
-    const isEarly = fault !== undefined && random() < 0.3
-    const armed = isEarly ? faults.fail(fault) : undefined
-    if (!(await ready(daemon))) {
-      armed?.heal()
-      world.disconnect()
+    const early = fault && kinds() < 0.3 ? faults.fail(fault) : undefined
+    const isReady = await ready(daemon)
+    early?.heal()
+    if (!isReady) {
+      await world.end(daemon, 'SIGKILL')
       return kind
     }
-    armed?.heal()
-    await look()
-    const rule = fault && faults.fail(fault)
-    const work = beginWork(world.ground, world.connectAs, judge(daemon))
+    await world.settle(kinds() < ASKED ? 'ask' : 'read')
+    const late = fault && faults.fail(fault)
+    const work = beginWork(world.ground, world.connectAs, judge)
     await Promise.race([work.begun, daemon.exited])
-    await Promise.race([delay(windowOf(kind, random)), daemon.exited])
+    await Promise.race([delay(kinds() * WINDOWS_MS[kind]), daemon.exited])
     const isHit = daemon.hasEnded()
-    await end(daemon)
-    rule?.heal()
+    await world.end(daemon, 'SIGKILL')
+    late?.heal()
     await work.stop()
     return kind === 'call' && !isHit ? 'work' : kind
   }
 
-  const drain = async () => {
+  /** Without a disturbance. The first ends in order: Node keeps compiled code only then, and those that follow start in half the time. */
+  const rest = async (work: (() => Promise<void>) | undefined, signal: 'SIGTERM' | 'SIGKILL') => {
     const daemon = world.launch()
-    if (await ready(daemon)) {
-      await look()
-      await world.drain()
-      await end(daemon)
-    } else world.problems.push('it did not start')
+    if (!(await ready(daemon))) return void world.problems.push('it did not start')
+    await world.register()
+    await world.settle('ask')
+    await world.drain()
+    await work?.()
+    await world.end(daemon, signal)
   }
 
-  let done = 0
-  for (; done < kills && !until(); done++) {
+  await rest(async () => {
+    const work = beginWork(world.ground, world.connectAs, judge)
+    await work.begun
+    await work.stop()
+  }, 'SIGTERM')
+  for (let done = 0; done < kills && !isOver(); done++) {
     const before = world.problems.length
-    const kind = await killOne(anyKind(random))
+    const kind = await killOne(anyKind(kinds))
     counts[kind]++
-    if (random() < 0.15) editWhileDown(world)
-    if ((done + 1) % KILLS_PER_DRAIN === 0) await drain()
-    for (const problem of world.problems.slice(before)) console.info(`kill ${done} (${kind}) in ${home.dir}: ${problem}`)
+    if (kinds() < 0.15) editWhileDown(world.ground)
+    if ((done + 1) % KILLS_PER_DRAIN === 0) await rest(undefined, 'SIGKILL')
+    for (const problem of world.problems.slice(before)) console.info(`kill ${done} (${kind}): ${problem}`)
   }
-  const daemon = world.launch()
-  if (await ready(daemon)) {
-    await look()
-    await world.drain()
-    await world.undoAll(3)
-    daemon.child.kill('SIGTERM')
-    await daemon.exited
-    world.disconnect()
-    world.readLog()
-  } else world.problems.push('it did not start')
-  console.info(JSON.stringify(world.counts()))
-  if (world.problems.length === 0) rmSync(home.dir, { recursive: true, force: true })
+  await rest(() => world.undoAll(3), 'SIGTERM')
+  rmSync(home.dir, { recursive: true, force: true })
   return { kills: counts, problems: world.problems }
 }
 
@@ -140,11 +134,7 @@ function anyKind(random: Random): Kind {
   return 'work'
 }
 
-function windowOf(kind: Kind, random: Random): number {
-  if (kind === 'call') return CALL_MS
-  return random() * (kind === 'read' ? READ_MS : WORK_MS)
-}
-
+/** `/md-`: all of a home. */
 const PLACES = [{ within: '/memory/' }, { within: '/history.db' }, { within: '/index.db' }, { within: '/md-', except: '/logs/' }] as const
 const CHANGES = CALLS.filter((call) => !['read', 'open-read', 'stat', 'list', 'change'].includes(call))
 const MOST_CALLS = 60
@@ -152,21 +142,7 @@ const MOST_CALLS = 60
 /** Any of the calls that change something in one of the places, near or far from now. */
 function anyCall(random: Random) {
   const place = PLACES[Math.floor(random() * PLACES.length)] ?? PLACES[0]
-  const isOne = random() < 0.5
-  const calls = isOne ? (CHANGES[Math.floor(random() * CHANGES.length)] ?? 'write') : CHANGES
+  const one = CHANGES[Math.floor(random() * CHANGES.length)] ?? 'write'
+  const calls = random() < 0.5 ? one : CHANGES
   return { calls, ...place, first: 1 + Math.floor(MOST_CALLS ** random()), error: 'kill' as const }
-}
-
-/** A person edits a memory of the daemon's, or the index, before the next start. */
-function editWhileDown({ ground: { random, projects, next } }: World): void {
-  const project = projects[random() < 0.5 ? 0 : 1]
-  if (!project) return
-  const { dir, ledger, notes } = project
-  const files = [...ledger.files()].filter(([file, { now, open }]) => /^(?:user|agent)_/.test(file) && now !== null && !open)
-  const [file] = files[Math.floor(random() * files.length)] ?? []
-  if (file !== undefined) {
-    const text = topic(`Edited by a person as number ${next()} while no daemon ran.`, 'By a person')
-    ledger.edit(file, text)
-    editFile(join(dir, file), text)
-  }
 }

@@ -2,11 +2,13 @@
  * What was done to the memories of a project, and what may have been: files, index and journal are held against it. Each file has one
  * client that writes it, one operation at a time, so that at a kill at most one change of a file is undecided.
  */
-import type { ChangeItem } from '../../schema/history.ts'
 import { hashOf } from '../support/fault-oracle.ts'
 
 /** `null`: no such file. */
 export type Text = string | null
+
+/** What the journal has of a change. `run`: of which it is a part. */
+export type Change = { id: number; file: string; op: string; actor: string; run: string | null; hash: string | null }
 
 /** A change that was acknowledged; those of a run get their numbers from the journal. */
 export type Done = { change: string; before: Text; after: Text }
@@ -37,7 +39,7 @@ type Entry = {
 export type Rule = { token: string; state: 'said' | 'lost'; file?: string; isForgotten?: boolean }
 
 /** What a look at a project found. `changes`: those since the last look, the oldest first. */
-export type Found = { files: ReadonlyMap<string, string>; changes: readonly ChangeItem[] }
+export type Found = { files: ReadonlyMap<string, string>; changes: readonly Change[] }
 
 export type Ledger = ReturnType<typeof createLedger>
 
@@ -86,39 +88,39 @@ export function createLedger() {
   }
 
   /** What is in the journal of one file since the last look, and whether it is what was acknowledged. */
-  const judge = (file: string, entry: Entry, news: readonly ChangeItem[]) => {
+  const judge = (file: string, entry: Entry, news: readonly Change[]) => {
     const problems: string[] = []
     const own = news.filter(({ actor }) => actor !== 'external')
-    for (const { actor, afterHash } of news)
-      if (actor === 'external' && !entry.edited.has(afterHash)) problems.push('an edit of a person that was none')
+    for (const { actor, hash } of news)
+      if (actor === 'external' && !entry.edited.has(hash)) problems.push('an edit of a person that was none')
     const due = entry.acknowledged.splice(0)
     for (const done of due) {
       const next = own.shift()
       if (!next) problems.push(`acknowledged and not in the journal: ${done.change || 'one of a run'}`)
-      else if (next.afterHash !== hashOrNone(done.after) || (done.change !== '' && done.change !== next.id))
+      else if (next.hash !== hashOrNone(done.after) || (done.change !== '' && done.change !== String(next.id)))
         problems.push(`in place of the acknowledged change ${done.change} the journal has ${next.id}`)
-      else done.change = next.id
+      else done.change = String(next.id)
     }
     const after = entry.open?.files.get(file)
     const [first] = own
-    const isApplied = after !== undefined && first !== undefined && first.afterHash === hashOrNone(after)
+    const isApplied = after !== undefined && first !== undefined && first.hash === hashOrNone(after)
     if (isApplied) {
       own.shift()
-      entry.past.push({ change: first.id, before: entry.now, after })
+      entry.past.push({ change: String(first.id), before: entry.now, after })
       entry.now = after
     }
     const merged = own[0]
-    if (entry.mayMerge && merged?.runId?.startsWith('dream-') && merged.afterHash === null) {
+    if (entry.mayMerge && merged?.run?.startsWith('dream-') && merged.hash === null) {
       own.shift()
       Object.assign(entry, { now: null, past: [], mayMerge: false })
     }
     for (const { id, op, actor } of own) problems.push(`not asked for: ${op} by ${actor} (${id})`)
-    entry.tip = news.length > 0 ? (news.at(-1)?.afterHash ?? null) : entry.tip
+    entry.tip = news.length > 0 ? (news.at(-1)?.hash ?? null) : entry.tip
     return { problems, isApplied }
   }
 
   /** A file that the daemon has named itself: for what was asked to be remembered, or was stated. */
-  const adopt = (file: string, text: string | undefined, news: readonly ChangeItem[]): string[] => {
+  const adopt = (file: string, text: string | undefined, news: readonly Change[]): string[] => {
     const [first, ...more] = news
     if (!first) return ['nothing of it is in the journal']
     if (text === undefined) return ['journaled, and not there']
@@ -126,12 +128,12 @@ export function createLedger() {
     const rule = [...rules.values()].find(({ token }) => text.includes(`${token} `))
     if (!attempt && !rule) return ['it is not known who wrote it']
     const problems = more.map(({ op }) => `not asked for: ${op}`)
-    if (first.op !== 'create' || first.afterHash !== hashOf(text)) problems.push(`${first.op} of another text`)
+    if (first.op !== 'create' || first.hash !== hashOf(text)) problems.push(`${first.op} of another text`)
     if (attempt) unnamed.delete(attempt)
     if (rule?.file !== undefined) problems.push(`stated once and saved again, before as ${rule.file}`)
     if (rule) rule.file = file
-    const past = [{ change: first.id, before: null, after: text }]
-    entries.set(file, { ...absent(), now: text, past, tip: first.afterHash })
+    const past = [{ change: String(first.id), before: null, after: text }]
+    entries.set(file, { ...absent(), now: text, past, tip: first.hash })
     return problems
   }
 
@@ -187,8 +189,8 @@ export function createLedger() {
     /** Edits of persons that the journal has not heard of. */
     unheard: () => [...entries].flatMap(([file, { edited }]) => (edited.size > 0 ? [file] : [])),
     /** Of each memory one line; persons may have lines of their own. */
-    indexProblems: (index: string): string[] => {
-      const lines = [...index.matchAll(/^- \[[^\]]*\]\(([^)]+)\)/gm)].map(([, file]) => file ?? '')
+    indexProblems: (index: readonly string[]): string[] => {
+      const lines = index.flatMap((line) => /^- \[[^\]]*\]\(([^)]+)\)/.exec(line)?.[1] ?? [])
       const problems: string[] = []
       for (const [file, { now, isOfPerson }] of entries) {
         const count = lines.filter((line) => line === file).length
@@ -203,7 +205,7 @@ export function createLedger() {
 }
 
 /** A name that was given up may be given to another. */
-function isFree({ now, open, acknowledged, edited }: Entry, [first]: readonly ChangeItem[]): boolean {
+function isFree({ now, open, acknowledged, edited }: Entry, [first]: readonly Change[]): boolean {
   const isQuiet = open === undefined && acknowledged.length === 0 && edited.size === 0
   return isQuiet && now === null && first?.op === 'create' && first.actor !== 'external'
 }

@@ -1,15 +1,15 @@
 /** Several clients, a person in an editor and harnesses that write transcripts, all at once and noted in the ledgers, until stopped. */
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { StrictClient } from '../../client/index.ts'
 import { header, inPieces, sealed } from '../support/carry.ts'
 import { claudeSession } from '../support/claude-session.ts'
 import type { Home } from '../support/home.ts'
 import { topic } from '../support/memory.ts'
-import { syncPath } from '../../daemon/platform/files.ts'
 import { createLedger, type Ledger, type Text } from './ledger.ts'
 import type { MailLedger } from './mail-ledger.ts'
+import { editOne, sayOne } from './person.ts'
 
 export type Random = () => number
 
@@ -39,9 +39,6 @@ export function openProject(home: Home, name: string): Project {
   return { ...facts, notes: [], imports: [], due: new Set(), seen: 0 }
 }
 
-/** What a call ended with: refusals may be, an end of the daemon must be; everything else is a problem. */
-export type Ends = { lost(error: unknown): 'lost' | 'refused' | 'open' }
-
 type Client = (at: Ground, project: Project, client: StrictClient) => Promise<void>
 
 const pick = <T>(random: Random, all: readonly T[]): T | undefined => all[Math.floor(random() * all.length)]
@@ -66,8 +63,8 @@ export function beginWork(at: Ground, connectAs: (actor: string) => StrictClient
     repeat(writeAs('agent'), project, agent),
     repeat(rememberOne, project, user),
     repeat(n === 0 ? importOne : dreamOnce, project, user),
-    repeat(editOne, project, user),
-    repeat(sayOne, project, user),
+    repeat(editNow, project, user),
+    repeat(sayNow, project, user),
     ...(n === 0 ? [repeat(mailOne, project, agent), repeat(readMail, project, agent)] : [repeat(ask, project, agent)]),
   ])
   return {
@@ -154,7 +151,8 @@ const importOne: Client = async ({ next }, project, client) => {
     if (left.length === 0) return void imports.shift()
     const gone = isWhole ? left : left.slice(0, 1)
     const tried = ledger.begin({ files: new Map(gone.map((file) => [file, null])) })
-    const undone = isWhole ? client.undoRun({ id: oldest.runId }) : client.forget({ cwd, file: gone[0] })
+    const [first = ''] = gone
+    const undone = isWhole ? client.undoRun({ id: oldest.runId ?? '' }) : client.forget({ cwd, file: first })
     await attempt<unknown>(undone, tried.refused)
     return tried.acknowledged([])
   }
@@ -224,46 +222,12 @@ const ask: Client = async ({ random }, { cwd }, client) => {
   await delay(5 * random())
 }
 
-/** As an editor that wants it to last: the folder is synced too. */
-export function editFile(path: string, text: Text): void {
-  mkdirSync(dirname(path), { recursive: true })
-  if (text === null) rmSync(path, { force: true })
-  else {
-    const beside = join(dirname(dirname(path)), '.editing')
-    const fd = openSync(beside, 'w', 0o600)
-    try {
-      writeFileSync(fd, text)
-      fsyncSync(fd)
-    } finally {
-      closeSync(fd)
-    }
-    renameSync(beside, path)
-  }
-  syncPath(dirname(path))
+const editNow: Client = async (at, project) => {
+  editOne(at, project)
+  await delay(5 + 20 * at.random())
 }
 
-const editOne: Client = async ({ random, next }, { dir, ledger }) => {
-  const file = `hand_${Math.floor(3 * random())}.md`
-  const text = random() < 0.25 ? null : topic(`Edited by hand for the ${next()}th time.`, 'By hand')
-  if (text !== null || (ledger.entry(file)?.now ?? null) !== null) {
-    ledger.edit(file, text)
-    editFile(join(dir, file), text)
-  }
-  await delay(5 + 20 * random())
-}
-
-const RULES_EACH = 0.15
-const TURNS_PER_SESSION = 30
-
-/** A turn, in which now and then a rule is stated; the harness may be in the midst of a line when the daemon reads it. */
-const sayOne: Client = async ({ home, random, next }, project) => {
-  if (project.turns++ % TURNS_PER_SESSION === 0)
-    project.session = claudeSession(home, `${project.name}-${project.turns}`, project.name)
-  const { session, ledger } = project
-  const token = `check-${next()}`
-  const isRule = random() < RULES_EACH
-  if (isRule) ledger.rules.set(token, { token, state: 'said' })
-  session.say(isRule ? `Please always run ${token} before you commit, because CI is strict.` : `What does ${token} do?`)
-  if (random() < 0.5) syncPath(session.file)
-  await delay(5 + 30 * random())
+const sayNow: Client = async (at, project) => {
+  sayOne(at, project)
+  await delay(5 + 30 * at.random())
 }

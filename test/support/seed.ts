@@ -1,7 +1,7 @@
-/** Random tests print their seed, and run again with it: `SEED=123 npm test`. */
-export function seeded(name: string): () => number {
-  const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
-  console.info(`${name}: SEED=${seed}`)
+/** Random tests print their seed, and run again with it: `SEED=123 npm test`. `given`: one that stays the same. */
+export function seeded(name: string, given?: number): () => number {
+  const seed = given ?? Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
+  if (given === undefined) console.info(`${name}: SEED=${seed}`)
   let state = seed
   // mulberry32
   return () => {
