@@ -88,7 +88,7 @@ async function killInOneHome(context: TestContext, { kinds, clients }: Dice, kil
     const late = fault && faults.fail(fault)
     const work = beginWork(world.ground, world.connectAs, judge)
     await Promise.race([work.begun, daemon.exited])
-    await Promise.race([delay(kinds() * WINDOWS_MS[kind]), daemon.exited])
+    await Promise.race([delay(WINDOWS_MS[kind] * (late ? 1 : kinds())), daemon.exited])
     const isHit = daemon.hasEnded()
     await world.end(daemon, 'SIGKILL')
     late?.heal()
@@ -137,7 +137,7 @@ function anyKind(random: Random): Kind {
 /** `/md-`: all of a home. */
 const PLACES = [{ within: '/memory/' }, { within: '/history.db' }, { within: '/index.db' }, { within: '/md-', except: '/logs/' }] as const
 const CHANGES = CALLS.filter((call) => !['read', 'open-read', 'stat', 'list', 'change'].includes(call))
-const MOST_CALLS = 60
+const MOST_CALLS = 40
 
 /** Any of the calls that change something in one of the places, near or far from now. */
 function anyCall(random: Random) {

@@ -36,7 +36,7 @@ type Entry = {
 }
 
 /** What was said in a transcript. `lost`: a power cut took it from there, before or after it was read. */
-export type Rule = { token: string; state: 'said' | 'lost'; file?: string; isForgotten?: boolean }
+export type Rule = { token: string; where: string; state: 'said' | 'lost'; file?: string }
 
 /** What a look at a project found. `changes`: those since the last look, the oldest first. */
 export type Found = { files: ReadonlyMap<string, string>; changes: readonly Change[] }
@@ -126,8 +126,8 @@ export function createLedger() {
     if (text === undefined) return ['journaled, and not there']
     const attempt = [...unnamed].find(({ token }) => text.includes(token ?? ''))
     const rule = [...rules.values()].find(({ token }) => text.includes(`${token} `))
-    if (!attempt && !rule) return ['it is not known who wrote it']
     const problems = more.map(({ op }) => `not asked for: ${op}`)
+    if (!attempt && !rule) problems.push('it is not known who wrote it')
     if (first.op !== 'create' || first.hash !== hashOf(text)) problems.push(`${first.op} of another text`)
     if (attempt) unnamed.delete(attempt)
     if (rule?.file !== undefined) problems.push(`stated once and saved again, before as ${rule.file}`)
@@ -156,6 +156,8 @@ export function createLedger() {
     /** An edit that may have been lost with the power. */
     unsure: (file: string, now: Text) => {
       entryOf(file).now = now
+      // The journal may have heard of the other one, and hears of this one then.
+      entryOf(file).edited.add(hashOrNone(now))
     },
     /** Once nobody writes. What was undecided is decided by what is found. */
     settle: ({ files, changes }: Found): string[] => {

@@ -1,10 +1,10 @@
 /** A person who edits memories in an editor, and a harness that writes transcripts: both whether a daemon runs or not. */
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { syncPath } from '../../daemon/platform/files.ts'
 import { claudeSession } from '../support/claude-session.ts'
 import { topic } from '../support/memory.ts'
-import type { Text } from './ledger.ts'
+import type { Rule, Text } from './ledger.ts'
 import type { Ground, Project } from './workload.ts'
 
 /** As an editor that wants it to last: the folder is synced too. */
@@ -25,9 +25,12 @@ function write(path: string, text: Text): void {
   syncPath(dirname(path))
 }
 
-function edit({ dir, ledger }: Project, file: string, text: Text): void {
+function edit({ dir, ledger, unsure }: Project, file: string, text: Text): void {
+  const before = ledger.entry(file)?.now ?? null
   ledger.edit(file, text)
+  unsure.set(file, [before, text])
   write(join(dir, file), text)
+  unsure.delete(file)
 }
 
 /** A file that only this person writes: the daemon may be at any other. */
@@ -59,12 +62,42 @@ const TURNS_PER_SESSION = 30
 
 /** A turn, in which now and then a rule is stated. */
 export function sayOne({ home, random, next }: Ground, project: Project): void {
-  if (project.turns++ % TURNS_PER_SESSION === 0)
+  if (project.turns++ % TURNS_PER_SESSION === 0) {
+    if (existsSync(project.session.file)) syncPath(project.session.file)
     project.session = claudeSession(home, `${project.name}-${project.turns}`, project.name)
+  }
   const { session, ledger } = project
   const token = `check-${next()}`
   const isRule = random() < RULES_EACH
-  if (isRule) ledger.rules.set(token, { token, state: 'said' })
+  if (isRule) ledger.rules.set(token, { token, where: session.file, state: 'said' })
   session.say(isRule ? `Please always run ${token} before you commit, because CI is strict.` : `What does ${token} do?`)
   if (random() < 0.5) syncPath(session.file)
+}
+
+/** What the power has taken from persons and harnesses, who do not wait for the disk as the daemon does. */
+export function afterCut({ projects }: Ground): string[] {
+  const problems: string[] = []
+  for (const { dir, ledger, unsure, due, session } of projects) {
+    for (const [file, possible] of unsure) {
+      const path = join(dir, file)
+      const text = existsSync(path) ? readFileSync(path, 'utf8') : null
+      if (!possible.includes(text)) problems.push(`an edit that was cut left neither: ${file}`)
+      ledger.unsure(file, text)
+    }
+    unsure.clear()
+    // That a dream was asked for is in index.db, which a power cut may set back.
+    due.clear()
+    for (const rule of ledger.rules.values()) if (rule.file === undefined && !isSaid(rule)) rule.state = 'lost'
+    if (existsSync(session.file) && !readFileSync(session.file, 'utf8').endsWith('\n')) appendFileSync(session.file, '\n')
+    // Whatever was cut off, the session goes on.
+    session.say('Where were we?')
+    syncPath(session.file)
+  }
+  return problems
+}
+
+/** In a whole line. */
+function isSaid({ where, token }: Rule): boolean {
+  const lines = existsSync(where) ? readFileSync(where, 'utf8').split('\n') : []
+  return lines.some((line) => line.includes(`${token} before`) && line.endsWith('}'))
 }

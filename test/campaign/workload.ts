@@ -23,6 +23,8 @@ export type Project = {
   /** Lines that a person put into the index. */
   notes: string[]
   imports: { runId: string | undefined; files: string[] }[]
+  /** Edits of persons that may have failed, with what was before and after. */
+  unsure: Map<string, Text[]>
   /** Of pairs that a dream which was taken in has to merge. */
   due: Set<string>
   /** The newest change that was looked at. */
@@ -36,7 +38,7 @@ export const BOXES = ['ant', 'bee', 'cat'] as const
 export function openProject(home: Home, name: string): Project {
   const session = claudeSession(home, `${name}-0`, name)
   const facts = { name, cwd: session.cwd, dir: session.memories, ledger: createLedger(), session, turns: 0 }
-  return { ...facts, notes: [], imports: [], due: new Set(), seen: 0 }
+  return { ...facts, notes: [], imports: [], unsure: new Map(), due: new Set(), seen: 0 }
 }
 
 type Client = (at: Ground, project: Project, client: StrictClient) => Promise<void>
