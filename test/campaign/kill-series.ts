@@ -46,7 +46,12 @@ export async function killSeries(context: TestContext, { kills, dice, homes = 1,
   return all
 }
 
-async function killInOneHome(context: TestContext, { kinds, clients }: Dice, kills: number, isOver: () => boolean): Promise<Outcome> {
+async function killInOneHome(
+  context: TestContext,
+  { kinds, clients }: Dice,
+  kills: number,
+  isOver: () => boolean,
+): Promise<Outcome> {
   const home = makeHome()
   const faults = faultsIn(context, home)
   const world = openWorld(home, clients)
@@ -112,15 +117,15 @@ async function killInOneHome(context: TestContext, { kinds, clients }: Dice, kil
     await work.begun
     await work.stop()
   }, 'SIGTERM')
-  for (let done = 0; done < kills && !isOver(); done++) {
-    const before = world.problems.length
+  // What follows the first problem of a home follows from it.
+  for (let done = 0; done < kills && !isOver() && world.problems.length === 0; done++) {
     const kind = await killOne(anyKind(kinds))
     counts[kind]++
     if (kinds() < 0.15) editWhileDown(world.ground)
     if ((done + 1) % KILLS_PER_DRAIN === 0) await rest(undefined, 'SIGKILL')
-    for (const problem of world.problems.slice(before)) console.info(`kill ${done} (${kind}): ${problem}`)
+    for (const problem of world.problems) console.info(`kill ${done} (${kind}): ${problem}`)
   }
-  await rest(() => world.undoAll(3), 'SIGTERM')
+  if (world.problems.length === 0) await rest(() => world.undoAll(3), 'SIGTERM')
   rmSync(home.dir, { recursive: true, force: true })
   return { kills: counts, problems: world.problems }
 }
@@ -135,7 +140,12 @@ function anyKind(random: Random): Kind {
 }
 
 /** `/md-`: all of a home. */
-const PLACES = [{ within: '/memory/' }, { within: '/history.db' }, { within: '/index.db' }, { within: '/md-', except: '/logs/' }] as const
+const PLACES = [
+  { within: '/memory/' },
+  { within: '/history.db' },
+  { within: '/index.db' },
+  { within: '/md-', except: '/logs/' },
+] as const
 const CHANGES = CALLS.filter((call) => !['read', 'open-read', 'stat', 'list', 'change'].includes(call))
 const MOST_CALLS = 40
 

@@ -179,7 +179,8 @@ export function createLedger() {
         if (open) verdicts.set(open, (verdicts.get(open) ?? new Set()).add(verdict.isApplied))
         entry.open = undefined
         if ((text ?? null) !== entry.now) say(differs(text ?? null, entry.now))
-        else if (entry.edited.size === 0 && entry.tip !== hashOrNone(entry.now)) say('the journal ends with another text')
+        else if (entry.edited.size === 0 && entry.tip !== hashOrNone(entry.now))
+          say('the journal ends with another text')
         entry.now = text ?? null
         if (entry.tip === hashOrNone(entry.now)) entry.edited.clear()
       }

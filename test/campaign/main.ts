@@ -76,7 +76,10 @@ const vitest = await startVitest(
 await vitest.close()
 
 type Told = { row: string; tried: number; failed: number; minutes: number; more: string }
-const rows = readFileSync(out, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line) as Told)
+const rows = readFileSync(out, 'utf8')
+  .split('\n')
+  .filter(Boolean)
+  .map((line) => JSON.parse(line) as Told)
 rmSync(folder, { recursive: true, force: true })
 const line = ({ row, tried, failed, minutes, more }: Told) => `| ${row} | ${tried} | ${failed} | ${minutes} | ${more} |`
 process.stdout.write(`\n| what | tried | failed | minutes | |\n|---|---|---|---|---|\n${rows.map(line).join('\n')}\n`)

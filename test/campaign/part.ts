@@ -33,7 +33,10 @@ export function beginPart({ rounds }: { rounds: number }) {
     dice: () => ({ kinds: seeded('kinds', options.seed), clients: seeded('clients', options.seed + 1) }),
     report: ({ row, tried, problems, more }: Row) => {
       const minutes = Math.round((performance.now() - beganMs) / 6_000) / 10
-      appendFileSync(options.out, `${JSON.stringify({ row, tried, failed: problems.length, minutes, more, problems })}\n`)
+      appendFileSync(
+        options.out,
+        `${JSON.stringify({ row, tried, failed: problems.length, minutes, more, problems })}\n`,
+      )
     },
   }
 }

@@ -1,5 +1,16 @@
 /** A person who edits memories in an editor, and a harness that writes transcripts: both whether a daemon runs or not. */
-import { appendFileSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { syncPath } from '../../daemon/platform/files.ts'
 import { claudeSession } from '../support/claude-session.ts'
@@ -49,12 +60,14 @@ export function editWhileDown({ random, projects, next }: Ground): void {
   if (random() < 0.3 && existsSync(index)) {
     const note = `Note ${next()} of a person.`
     notes.push(note)
-    return write(index, `${readFileSync(index, 'utf8')}${note}\n`)
+    write(index, `${readFileSync(index, 'utf8')}${note}\n`)
+    return
   }
   const isTheirs = /^(?:user|agent)_\d\.md$/
   const files = [...ledger.files()].filter(([file, { now, open }]) => isTheirs.test(file) && now !== null && !open)
   const [file] = files[Math.floor(random() * files.length)] ?? []
-  if (file !== undefined) edit(project, file, topic(`Edited by a person as number ${next()} while no daemon ran.`, 'By a person'))
+  if (file !== undefined)
+    edit(project, file, topic(`Edited by a person as number ${next()} while no daemon ran.`, 'By a person'))
 }
 
 const RULES_EACH = 0.15
@@ -88,7 +101,8 @@ export function afterCut({ projects }: Ground): string[] {
     // That a dream was asked for is in index.db, which a power cut may set back.
     due.clear()
     for (const rule of ledger.rules.values()) if (rule.file === undefined && !isSaid(rule)) rule.state = 'lost'
-    if (existsSync(session.file) && !readFileSync(session.file, 'utf8').endsWith('\n')) appendFileSync(session.file, '\n')
+    if (existsSync(session.file) && !readFileSync(session.file, 'utf8').endsWith('\n'))
+      appendFileSync(session.file, '\n')
     // Whatever was cut off, the session goes on.
     session.say('Where were we?')
     syncPath(session.file)

@@ -46,7 +46,11 @@ type Client = (at: Ground, project: Project, client: StrictClient) => Promise<vo
 const pick = <T>(random: Random, all: readonly T[]): T | undefined => all[Math.floor(random() * all.length)]
 
 /** Begins to work; `stop` resolves once all have seen that the daemon is gone, or ended what they were at. */
-export function beginWork(at: Ground, connectAs: (actor: string) => StrictClient, judge: (error: unknown) => 'go on' | 'end') {
+export function beginWork(
+  at: Ground,
+  connectAs: (actor: string) => StrictClient,
+  judge: (error: unknown) => 'go on' | 'end',
+) {
   let isGoing = true
   const first = Promise.withResolvers<void>()
   const repeat = async (client: Client, project: Project, connection: StrictClient) => {
@@ -115,7 +119,10 @@ function writeAs(actor: 'user' | 'agent'): Client {
       return tried.acknowledged([changeId])
     }
     const n = next()
-    const content = topic(`Number ${n} by the ${actor}. ${'More of it. '.repeat(Math.floor(random() * 40))}`, `Of the ${actor}`)
+    const content = topic(
+      `Number ${n} by the ${actor}. ${'More of it. '.repeat(Math.floor(random() * 40))}`,
+      `Of the ${actor}`,
+    )
     const tried = ledger.begin({ files: new Map([[file, content]]) })
     const { changeId = '' } = await attempt(client.putMemory({ cwd, file, content }), tried.refused)
     tried.acknowledged([changeId])
@@ -126,7 +133,9 @@ const MOST_REMEMBERED = 12
 
 const rememberOne: Client = async ({ random, next }, project, client) => {
   const { cwd, dir, ledger } = project
-  const kept = [...ledger.files()].filter(([file, { now, open }]) => /^[a-z]+_(?:remark|always)_/.test(file) && now !== null && !open)
+  const kept = [...ledger.files()].filter(
+    ([file, { now, open }]) => /^[a-z]+_(?:remark|always)_/.test(file) && now !== null && !open,
+  )
   if (kept.length > MOST_REMEMBERED * random()) {
     const [file = ''] = pick(random, kept) ?? []
     const tried = ledger.begin({ files: new Map([[file, null]]) })
@@ -164,7 +173,9 @@ const importOne: Client = async ({ next }, project, client) => {
   const set = { runId: undefined as string | undefined, files }
   imports.push(set)
   const tried = ledger.begin({ files: texts })
-  const lines = inPieces(Buffer.from(sealed([header, ...[...texts].map(([file, content]) => ({ kind: 'file', file, content }))])))
+  const lines = inPieces(
+    Buffer.from(sealed([header, ...[...texts].map(([file, content]) => ({ kind: 'file', file, content }))])),
+  )
   const { runId } = await attempt(client.importMemories({ cwd, lines }), tried.refused)
   set.runId = runId
   tried.acknowledged([])
@@ -182,7 +193,10 @@ const dreamOnce: Client = async ({ random, next }, { cwd, ledger, due }, client)
     return tried.acknowledged([changeId])
   }
   const n = next()
-  const content = topic(`The release train of harbour ${n} leaves on the third, for wagon ${n} is full by then`, `Train ${n}`)
+  const content = topic(
+    `The release train of harbour ${n} leaves on the third, for wagon ${n} is full by then`,
+    `Train ${n}`,
+  )
   for (const file of [`pair_${n}.md`, `pair_${n}_2.md`]) {
     const tried = ledger.begin({ files: new Map([[file, content]]) })
     if (file.endsWith('_2.md')) ledger.mayMerge(file)

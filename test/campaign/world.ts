@@ -10,8 +10,8 @@ import type { ChangeItem } from '../../schema/history.ts'
 import { daemonMain } from '../support/daemon.ts'
 import { hashOf } from '../support/fault-oracle.ts'
 import type { Home } from '../support/home.ts'
-import { createMailLedger } from './mail-ledger.ts'
 import type { Change } from './ledger.ts'
+import { createMailLedger } from './mail-ledger.ts'
 import { BOXES, type Ground, openProject, type Project, type Random } from './workload.ts'
 
 export type Daemon = {
@@ -24,7 +24,8 @@ export type Daemon = {
 
 /** What the log may say at warning level after a kill. */
 const EXPECTED_LOG = [/put back the lock of a dream/, /completed changes that a kill had interrupted/]
-const STATE_FILES = /^(?:backups|corrupt|daemon\.(?:json|lock(?:-journal)?)|dreams|history\.db(?:-wal|-shm)?|index\.db(?:-wal|-shm)?|logs|memoryd\.sock|sessions|tool-results)$/
+const STATE_FILES =
+  /^(?:backups|corrupt|daemon\.(?:json|lock(?:-journal)?)|dreams|history\.db(?:-wal|-shm)?|index\.db(?:-wal|-shm)?|logs|memoryd\.sock|sessions|tool-results)$/
 const PATIENCE_MS = 30_000
 
 export type World = ReturnType<typeof openWorld>
@@ -64,7 +65,8 @@ export function openWorld(home: Home, random: Random, mayEnd = () => false) {
       child.once('close', (code, signal) => {
         hasEnded = true
         running.delete(child)
-        if (signal !== 'SIGKILL' && code !== 0 && !mayEnd()) problems.push(`the daemon ended by itself (${code ?? signal}): ${words.slice(-500)}`)
+        if (signal !== 'SIGKILL' && code !== 0 && !mayEnd())
+          problems.push(`the daemon ended by itself (${code ?? signal}): ${words.slice(-500)}`)
         resolve(false)
         done()
       }),
@@ -145,8 +147,9 @@ export function openWorld(home: Home, random: Random, mayEnd = () => false) {
   }
 
   const within = async (what: string, isSo: () => Promise<boolean>): Promise<void> => {
-    for (const sinceMs = performance.now(); !(await isSo()); await delay(20))
-      if (performance.now() - sinceMs > PATIENCE_MS) return void problems.push(`not within ${PATIENCE_MS / 1_000} s: ${what}`)
+    for (const sinceMs = performance.now(); problems.length === 0 && !(await isSo()); await delay(20))
+      if (performance.now() - sinceMs > PATIENCE_MS)
+        return void problems.push(`not within ${PATIENCE_MS / 1_000} s: ${what}`)
   }
 
   /** Lets the daemon do what it has to do, with no one in its way: then all that was said is known, once. */
@@ -169,7 +172,8 @@ export function openWorld(home: Home, random: Random, mayEnd = () => false) {
     await within('jobs and reading have ended', isIdle)
     await within('what was stated and edited is known', isKnown)
     await within('jobs have ended', isIdle)
-    for (const project of ground.projects) await within('the journal has the index', () => isIndexKnown(project, client))
+    for (const project of ground.projects)
+      await within('the journal has the index', () => isIndexKnown(project, client))
     await settle('ask')
     for (const project of ground.projects) closeLook(project)
     const { state, errors, reasons } = await client.status()
@@ -190,7 +194,8 @@ export function openWorld(home: Home, random: Random, mayEnd = () => false) {
     const say = (problem: string) => problems.push(`${name}: ${problem}`)
     for (const rule of unsaid({ ledger })) say(`stated and not known: ${rule}`)
     for (const file of ledger.unheard()) say(`an edit that the journal has not heard of: ${file}`)
-    for (const file of due) if (ledger.entry(file)?.mayMerge && ledger.entry(file)?.now !== null) say(`not dreamed about: ${file}`)
+    for (const file of due)
+      if (ledger.entry(file)?.mayMerge && ledger.entry(file)?.now !== null) say(`not dreamed about: ${file}`)
     due.clear()
     for (const rest of namesIn(dir).filter((file) => !file.endsWith('.md') && file !== '.consolidate-lock'))
       say(`left behind: ${rest}`)
@@ -198,7 +203,8 @@ export function openWorld(home: Home, random: Random, mayEnd = () => false) {
 
   const lookAtState = () => {
     const { stateDir } = home.places
-    for (const name of namesIn(stateDir)) if (!STATE_FILES.test(name)) problems.push(`left in the state folder: ${name}`)
+    for (const name of namesIn(stateDir))
+      if (!STATE_FILES.test(name)) problems.push(`left in the state folder: ${name}`)
     // A lock that was let go stays as a file until the next start.
     for (const name of namesIn(join(stateDir, 'dreams')))
       if (!name.endsWith('.lock')) problems.push(`left of a dream: ${name}`)
@@ -228,7 +234,8 @@ export function openWorld(home: Home, random: Random, mayEnd = () => false) {
             break
           }
           const path = join(dir, file)
-          if ((existsSync(path) ? readFileSync(path, 'utf8') : null) !== before) problems.push(`${name}: ${file} was not undone byte for byte`)
+          if ((existsSync(path) ? readFileSync(path, 'utf8') : null) !== before)
+            problems.push(`${name}: ${file} was not undone byte for byte`)
         }
       }
     await settle('ask')
@@ -245,7 +252,9 @@ export function openWorld(home: Home, random: Random, mayEnd = () => false) {
 }
 
 const unsaid = ({ ledger }: Pick<Project, 'ledger'>): string[] =>
-  [...ledger.rules.values()].flatMap(({ token, state, file }) => (state === 'said' && file === undefined ? [token] : []))
+  [...ledger.rules.values()].flatMap(({ token, state, file }) =>
+    state === 'said' && file === undefined ? [token] : [],
+  )
 
 /** It runs already, by itself. */
 function unlessConflict(error: unknown): void {
