@@ -124,8 +124,10 @@ export function toFailure(error: unknown, { declared, takes, ref }: Known) {
   // A code that the route does not declare is a mistake of ours, not an answer.
   if (error instanceof MemoryError && isHttpCode(error.code) && [...universalCodes, ...declared].includes(error.code))
     return failure(error.code, message, error)
+  // The commit is written by then, and counts for the next start unless another one has taken its place.
+  const undecided = code === 'SQLITE_IOERR_FSYNC' ? '; it may still happen' : ''
   if (isDiskError(error))
-    return failure('DEGRADED', `cannot write: ${message}`, {
+    return failure('DEGRADED', `cannot write: ${message}${undecided}`, {
       hint: 'free some space or make the state folder writable; memoryd recovers by itself',
     })
   if (isCorruption(error))
