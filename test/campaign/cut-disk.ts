@@ -1,5 +1,5 @@
 /** An ext4 of its own in a file, mounted over a home, whose power can be cut. Needs root and a loop device. */
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile, execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,9 +16,13 @@ const MEMORY = '/dev/shm'
 
 export type CutDisk = {
   home: Home
-  /** From now on every write fails, and what was not synced is gone once it is mounted again. */
-  cut(): Promise<void>
+  /** Holds the switch, so that it takes no time. */
+  arm(): {
+    /** From now on every write fails, and what was not synced is gone once it is mounted again. */
+    cut(): Promise<void>
+  }
   mountAgain(): Promise<void>
+  close(): Promise<void>
 }
 
 export async function openCutDisk(context: TestContext): Promise<CutDisk> {
@@ -35,7 +39,6 @@ export async function openCutDisk(context: TestContext): Promise<CutDisk> {
   const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'cut-'))
   const image = join(folder, 'disk')
   const program = join(folder, 'power-cut')
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   execFileSync('cc', ['-Wall', '-Werror', '-o', program, join(projectRoot, 'test/campaign/power-cut.c')])
   writeFileSync(image, '')
   truncateSync(image, BYTES)
@@ -51,17 +54,29 @@ export async function openCutDisk(context: TestContext): Promise<CutDisk> {
     await run('umount', [home.dir])
     isMounted = false
   }
-  onTestFinished(async () => {
+  const close = async () => {
     if (isMounted) await unmount()
-  })
+    rmSync(folder, { recursive: true, force: true })
+  }
+  onTestFinished(close)
   mkdirSync(join(home.dir, '.config', 'memoryd'), { recursive: true })
   return {
     home,
-    cut: async () => void (await run(program, [home.dir])),
+    arm: () => {
+      const child = spawn(program, [home.dir], { stdio: ['pipe', 'inherit', 'inherit'] })
+      const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
+      return {
+        cut: async () => {
+          child.stdin.write('x')
+          if ((await exited) !== 0) throw new Error('the power could not be cut')
+        },
+      }
+    },
     mountAgain: async () => {
       await unmount()
       await mount()
       isMounted = true
     },
+    close,
   }
 }

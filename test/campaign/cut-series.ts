@@ -53,6 +53,7 @@ async function cutOneDisk(
   const cutOne = async () => {
     isCut = false
     said.length = 0
+    const power = disk.arm()
     const daemon = world.launch()
     const isAtStart = kinds() < 0.25
     if (isAtStart) await Promise.race([delay(kinds() * START_MS), daemon.exited])
@@ -62,14 +63,14 @@ async function cutOneDisk(
       await work.begun
       await delay(kinds() * (kinds() < 0.3 ? READ_MS : WORK_MS))
       isCut = true
-      await disk.cut()
+      await power.cut()
       await delay(kinds() * AFTER_MS)
       await world.end(daemon, 'SIGKILL')
       await work.stop()
       return
     } else world.problems.push('it did not start')
     isCut = true
-    await disk.cut()
+    await power.cut()
     await delay(kinds() * AFTER_MS)
     await world.end(daemon, 'SIGKILL')
   }
@@ -99,5 +100,6 @@ async function cutOneDisk(
     if (world.problems.length > 0) console.info(said.join('\n'))
   }
   if (world.problems.length === 0) await rest(() => world.undoAll(3))
+  await disk.close()
   return { cuts: done, problems: world.problems }
 }

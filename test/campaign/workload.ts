@@ -31,7 +31,14 @@ export type Project = {
   seen: number
 }
 
-export type Ground = { home: Home; random: Random; projects: Project[]; mail: MailLedger; next(): number }
+export type Ground = {
+  home: Home
+  random: Random
+  projects: Project[]
+  mail: MailLedger
+  next(): number
+  isCut(): boolean
+}
 
 export const BOXES = ['ant', 'bee', 'cat'] as const
 
@@ -84,9 +91,12 @@ export function beginWork(
 }
 
 /** What was begun and did not end stays open in the ledger, unless it was refused. */
-async function attempt<T>(act: Promise<T>, refused: () => void): Promise<T> {
+async function attempt<T>(at: Ground, act: Promise<T>, refused: () => void): Promise<T> {
   try {
-    return await act
+    const answer = await act
+    // No answer comes over a wire without power, and the file system is not as strict with what is under way.
+    if (at.isCut()) throw Object.assign(new Error('the power is gone'), { code: 'UNREACHABLE' })
+    return answer
   } catch (error) {
     if (isRefusal(error)) refused()
     throw error
@@ -102,7 +112,8 @@ export function isRefusal(error: unknown): boolean {
 const FILES_EACH = 5
 
 function writeAs(actor: 'user' | 'agent'): Client {
-  return async ({ random, next }, { cwd, ledger }, client) => {
+  return async (at, { cwd, ledger }, client) => {
+    const { random, next } = at
     const file = `${actor}_${Math.floor(random() * FILES_EACH)}.md`
     const entry = ledger.entry(file)
     const now = entry?.now ?? null
@@ -110,12 +121,12 @@ function writeAs(actor: 'user' | 'agent'): Client {
     const chance = random()
     if (last && last.change !== '' && chance < 0.25) {
       const tried = ledger.begin({ files: new Map([[file, last.before]]) })
-      const { changeIds } = await attempt(client.undoChange({ id: last.change }), tried.refused)
+      const { changeIds } = await attempt(at, client.undoChange({ id: last.change }), tried.refused)
       return tried.acknowledged(changeIds)
     }
     if (now !== null && chance < 0.4) {
       const tried = ledger.begin({ files: new Map([[file, null]]) })
-      const { changeId = '' } = await attempt(client.forget({ cwd, file }), tried.refused)
+      const { changeId = '' } = await attempt(at, client.forget({ cwd, file }), tried.refused)
       return tried.acknowledged([changeId])
     }
     const n = next()
@@ -124,14 +135,15 @@ function writeAs(actor: 'user' | 'agent'): Client {
       `Of the ${actor}`,
     )
     const tried = ledger.begin({ files: new Map([[file, content]]) })
-    const { changeId = '' } = await attempt(client.putMemory({ cwd, file, content }), tried.refused)
+    const { changeId = '' } = await attempt(at, client.putMemory({ cwd, file, content }), tried.refused)
     tried.acknowledged([changeId])
   }
 }
 
 const MOST_REMEMBERED = 12
 
-const rememberOne: Client = async ({ random, next }, project, client) => {
+const rememberOne: Client = async (at, project, client) => {
+  const { random, next } = at
   const { cwd, dir, ledger } = project
   const kept = [...ledger.files()].filter(
     ([file, { now, open }]) => /^[a-z]+_(?:remark|always)_/.test(file) && now !== null && !open,
@@ -139,20 +151,21 @@ const rememberOne: Client = async ({ random, next }, project, client) => {
   if (kept.length > MOST_REMEMBERED * random()) {
     const [file = ''] = pick(random, kept) ?? []
     const tried = ledger.begin({ files: new Map([[file, null]]) })
-    const { changeId = '' } = await attempt(client.forget({ cwd, file }), tried.refused)
+    const { changeId = '' } = await attempt(at, client.forget({ cwd, file }), tried.refused)
     return tried.acknowledged([changeId])
   }
   const token = `Remark ${next()} of`
   const tried = ledger.begin({ files: new Map(), token })
   const text = `${token} the person: the gateway of region ${next()} is restarted by hand.`
-  const { file, changeId = '' } = await attempt(client.remember({ cwd, text }), tried.refused)
+  const { file, changeId = '' } = await attempt(at, client.remember({ cwd, text }), tried.refused)
   // Acknowledged is there, even if the daemon is gone by now.
   tried.named(file, readFileSync(join(dir, file), 'utf8'), changeId)
 }
 
 const MOST_IMPORTS = 3
 
-const importOne: Client = async ({ next }, project, client) => {
+const importOne: Client = async (at, project, client) => {
+  const { next } = at
   const { cwd, ledger, imports } = project
   const isThere = (file: string) => (ledger.entry(file)?.now ?? null) !== null
   const [oldest] = imports
@@ -164,7 +177,7 @@ const importOne: Client = async ({ next }, project, client) => {
     const tried = ledger.begin({ files: new Map(gone.map((file) => [file, null])) })
     const [first = ''] = gone
     const undone = isWhole ? client.undoRun({ id: oldest.runId ?? '' }) : client.forget({ cwd, file: first })
-    await attempt<unknown>(undone, tried.refused)
+    await attempt<unknown>(at, undone, tried.refused)
     return tried.acknowledged([])
   }
   const n = next()
@@ -176,20 +189,21 @@ const importOne: Client = async ({ next }, project, client) => {
   const lines = inPieces(
     Buffer.from(sealed([header, ...[...texts].map(([file, content]) => ({ kind: 'file', file, content }))])),
   )
-  const { runId } = await attempt(client.importMemories({ cwd, lines }), tried.refused)
+  const { runId } = await attempt(at, client.importMemories({ cwd, lines }), tried.refused)
   set.runId = runId
   tried.acknowledged([])
 }
 
 /** Puts two that say the same, and asks for a dream that leaves one of them. */
-const dreamOnce: Client = async ({ random, next }, { cwd, ledger, due }, client) => {
+const dreamOnce: Client = async (at, { cwd, ledger, due }, client) => {
+  const { random, next } = at
   const single = [...ledger.files()].find(([file, { now }]) => {
     const twin = ledger.entry(file.replace('.md', '_2.md'))
     return /^pair_\d+\.md$/.test(file) && now !== null && twin?.now === null && !twin.open
   })
   if (single && random() < 0.7) {
     const tried = ledger.begin({ files: new Map([[single[0], null]]) })
-    const { changeId = '' } = await attempt(client.forget({ cwd, file: single[0] }), tried.refused)
+    const { changeId = '' } = await attempt(at, client.forget({ cwd, file: single[0] }), tried.refused)
     return tried.acknowledged([changeId])
   }
   const n = next()
@@ -200,7 +214,7 @@ const dreamOnce: Client = async ({ random, next }, { cwd, ledger, due }, client)
   for (const file of [`pair_${n}.md`, `pair_${n}_2.md`]) {
     const tried = ledger.begin({ files: new Map([[file, content]]) })
     if (file.endsWith('_2.md')) ledger.mayMerge(file)
-    const { changeId = '' } = await attempt(client.putMemory({ cwd, file, content }), tried.refused)
+    const { changeId = '' } = await attempt(at, client.putMemory({ cwd, file, content }), tried.refused)
     tried.acknowledged([changeId])
   }
   if (random() < 0.5) return
@@ -211,23 +225,25 @@ const dreamOnce: Client = async ({ random, next }, { cwd, ledger, due }, client)
 
 const BOX_OF: Record<string, string> = { ant: 'bee', bee: 'cat', cat: 'ant' }
 
-const mailOne: Client = async ({ random, mail, next }, _project, client) => {
+const mailOne: Client = async (at, _project, client) => {
+  const { random, mail, next } = at
   const from = pick(random, BOXES) ?? 'ant'
   const to = BOX_OF[from] ?? 'ant'
   const body = `Letter ${next()} to ${to}`
   const tried = mail.begin(to, body)
-  await attempt(client.sendMail({ from, to, body }), tried.refused)
+  await attempt(at, client.sendMail({ from, to, body }), tried.refused)
   tried.acknowledged()
   await delay(3 * random())
 }
 
-const readMail: Client = async ({ random, mail }, _project, client) => {
+const readMail: Client = async (at, _project, client) => {
+  const { random, mail } = at
   const agent = pick(random, BOXES) ?? 'ant'
   const { items } = await client.mail({ agent, limit: '20' })
   const some = items.filter(() => random() < 0.8)
   if (some.length === 0) return delay(2)
   const tried = mail.leave(some.map(({ body }) => body))
-  await attempt(client.acknowledgeMail({ agent, ids: some.map(({ id }) => id) }), tried.refused)
+  await attempt(at, client.acknowledgeMail({ agent, ids: some.map(({ id }) => id) }), tried.refused)
   tried.acknowledged()
 }
 

@@ -30,11 +30,11 @@ const PATIENCE_MS = 30_000
 
 export type World = ReturnType<typeof openWorld>
 
-/** `mayEnd`: whether a daemon may end by itself, as one that finds no disk. */
-export function openWorld(home: Home, random: Random, mayEnd = () => false) {
+/** `isCut`: there is no power, so that what is answered does not count, and a daemon may end by itself. */
+export function openWorld(home: Home, random: Random, isCut = () => false) {
   let count = 0
   const ground: Ground = {
-    ...{ home, random, mail: createMailLedger(), next: () => ++count },
+    ...{ home, random, mail: createMailLedger(), next: () => ++count, isCut },
     projects: ['shop', 'port'].map((name) => openProject(home, name)),
   }
   const problems: string[] = []
@@ -59,13 +59,13 @@ export function openWorld(home: Home, random: Random, mayEnd = () => false) {
       if (words.includes('memoryd is ready')) resolve(true)
     })
     child.stderr?.on('data', (chunk) => {
-      if (!mayEnd()) problems.push(`on standard error: ${chunk}`)
+      if (!isCut()) problems.push(`on standard error: ${chunk}`)
     })
     const exited = new Promise<void>((done) =>
       child.once('close', (code, signal) => {
         hasEnded = true
         running.delete(child)
-        if (signal !== 'SIGKILL' && code !== 0 && !mayEnd())
+        if (signal !== 'SIGKILL' && code !== 0 && !isCut())
           problems.push(`the daemon ended by itself (${code ?? signal}): ${words.slice(-500)}`)
         resolve(false)
         done()
