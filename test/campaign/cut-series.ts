@@ -75,12 +75,17 @@ async function cutOneDisk(
     await world.end(daemon, 'SIGKILL')
   }
   const rest = async (work?: () => Promise<void>) => {
+    isCut = false
     const daemon = world.launch()
-    if (!(await daemon.ready)) return void world.problems.push('it did not start')
-    await world.register()
-    await world.settle('ask')
-    await world.drain()
-    await work?.()
+    try {
+      if (!(await daemon.ready)) throw new Error('it did not start')
+      await world.register()
+      await world.settle('ask')
+      await world.drain()
+      await work?.()
+    } catch (error) {
+      world.problems.push(`at rest: ${(error as Error).stack}`)
+    }
     await world.end(daemon, 'SIGTERM')
   }
 

@@ -104,11 +104,15 @@ async function killInOneHome(
   /** Without a disturbance. The first ends in order: Node keeps compiled code only then, and those that follow start in half the time. */
   const rest = async (work: (() => Promise<void>) | undefined, signal: 'SIGTERM' | 'SIGKILL') => {
     const daemon = world.launch()
-    if (!(await ready(daemon))) return void world.problems.push('it did not start')
-    await world.register()
-    await world.settle('ask')
-    await world.drain()
-    await work?.()
+    try {
+      if (!(await ready(daemon))) throw new Error('it did not start')
+      await world.register()
+      await world.settle('ask')
+      await world.drain()
+      await work?.()
+    } catch (error) {
+      world.problems.push(`at rest: ${(error as Error).stack}`)
+    }
     await world.end(daemon, signal)
   }
 
@@ -119,7 +123,11 @@ async function killInOneHome(
   }, 'SIGTERM')
   // What follows the first problem of a home follows from it.
   for (let done = 0; done < kills && !isOver() && world.problems.length === 0; done++) {
-    const kind = await killOne(anyKind(kinds))
+    const asked = anyKind(kinds)
+    const kind = await killOne(asked).catch((error: Error) => {
+      world.problems.push(`broken off: ${error.stack}`)
+      return asked
+    })
     counts[kind]++
     if (kinds() < 0.15) editWhileDown(world.ground)
     if ((done + 1) % KILLS_PER_DRAIN === 0) await rest(undefined, 'SIGKILL')

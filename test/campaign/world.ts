@@ -28,8 +28,6 @@ const STATE_FILES =
   /^(?:backups|corrupt|daemon\.(?:json|lock(?:-journal)?)|dreams|history\.db(?:-wal|-shm)?|index\.db(?:-wal|-shm)?|logs|memoryd\.sock|sessions|tool-results)$/
 const PATIENCE_MS = 30_000
 
-export type World = ReturnType<typeof openWorld>
-
 /** `isCut`: there is no power, so that what is answered does not count, and a daemon may end by itself. */
 export function openWorld(home: Home, random: Random, isCut = () => false) {
   let count = 0
