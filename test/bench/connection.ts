@@ -9,7 +9,7 @@ import type { RouteShape } from '../../schema/route-table.ts'
 const NOTHING = Buffer.alloc(0)
 
 export type Connection = {
-  /** Resolves with the body when the answer is complete; rejects unless it is a 200. */
+  /** Resolves with the body when the answer is complete; rejects unless it is a 200, or a 204 without one. */
   ask(request: Buffer): Promise<Buffer>
   close(): void
 }
@@ -47,7 +47,7 @@ export function openConnection(socketPath: string): Promise<Connection> {
       const answer = completeAnswer(received)
       if (!answer) return
       received = NOTHING
-      if (answer.status === 200) waiting?.resolve(answer.body)
+      if (answer.status === 200 || answer.status === 204) waiting?.resolve(answer.body)
       else fail(new Error(`${socketPath} answered ${answer.status}: ${answer.body}`))
     })
     socket.once('error', fail)
@@ -86,9 +86,11 @@ function completeAnswer(received: Buffer): { status: number; body: Buffer } | un
   const headEnd = received.indexOf('\r\n\r\n')
   if (headEnd < 0) return undefined
   const head = received.toString('latin1', 0, headEnd)
+  const status = Number(head.slice(9, 12))
+  if (status === 204) return { status, body: NOTHING }
   const length = /^content-length: (\d+)/im.exec(head)?.[1]
   // Chunked, which no row asks for: shown as it is instead of waiting for ever.
   if (length === undefined) return { status: 0, body: received }
   const body = received.subarray(headEnd + 4)
-  return body.length < Number(length) ? undefined : { status: Number(head.slice(9, 12)), body }
+  return body.length < Number(length) ? undefined : { status, body }
 }

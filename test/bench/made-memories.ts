@@ -5,11 +5,11 @@ import { routeTable } from '../../schema/route-table.ts'
 import { postFor } from './connection.ts'
 import type { Home } from './daemon.ts'
 
-const SUBJECTS =
+export const SUBJECTS =
   'cache session token queue invoice webhook migration replica dashboard linter gateway scheduler parser upload refund cart search index backup shard'.split(
     ' ',
   )
-const QUALITIES =
+export const QUALITIES =
   'expired nightly flaky partial signed nested stale concurrent encrypted truncated idempotent versioned throttled orphaned pinned'.split(
     ' ',
   )
@@ -18,7 +18,7 @@ const ACTIONS =
     ' ',
   )
 
-const pick = (words: readonly string[], n: number) => words[n % words.length] as string
+export const pick = (words: readonly string[], n: number) => words[n % words.length] as string
 
 /** Every memory has a word of its own, as real ones have names. */
 function memory(n: number) {

@@ -1,4 +1,5 @@
 /** Every row, in the order of the table. A new one is a file and a line here. */
+import { busy } from './busy.ts'
 import { command } from './command.ts'
 import { compacting, estimate } from './context.ts'
 import { cost } from './cost.ts'
@@ -29,6 +30,7 @@ export const rows: readonly Row[] = [
   manyRecalled,
   firstRecall,
   underLoad,
+  busy,
   turnsAtOnce,
   hook,
   reading,
