@@ -34,6 +34,11 @@ export function prepareForBulk(db: Db): void {
   db.pragma('wal_autocheckpoint = 4000')
 }
 
+/** The thread that reads transcripts makes them: most of what they copy is its own, and the main thread has no time to. */
+export function leaveCheckpoints(db: Db): void {
+  db.pragma('wal_autocheckpoint = 8000')
+}
+
 export function openForReading(file: string): Db {
   return new Database(file, { readonly: true, fileMustExist: true, timeout: 5_000 })
 }

@@ -10,6 +10,7 @@ import {
   checkInWorker,
   closeDatabase,
   isCorruption,
+  leaveCheckpoints,
   migrate,
   openDatabase,
   problemsOf,
@@ -135,7 +136,11 @@ function historyProblems(file: string, newestBackup: () => string | undefined): 
 
 function openIndex(layout: Layout, nowMs: number, repairs: string[]): Db {
   // Derived data needs no backup before a migration: it can be made again.
-  const open = () => openMigrated(layout.index, (db) => migrate(db, layout.index, indexMigrations, () => {}))
+  const open = () =>
+    openMigrated(layout.index, (db) => {
+      leaveCheckpoints(db)
+      migrate(db, layout.index, indexMigrations, () => {})
+    })
   const isForeign = lstatSync(layout.index, { throwIfNoEntry: false })?.isFile() === false
   try {
     return open()

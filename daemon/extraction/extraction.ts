@@ -1,5 +1,4 @@
 /** Searches what is new in a session for memories, by a model or by rules. A kill leaves a slice saved whole or not. */
-import { setImmediate as turn } from 'node:timers/promises'
 import type { Agent, NotDone } from '../agent/agent.ts'
 import type { Core } from '../core.ts'
 import { type JobKind, LOST, type Outcome, type RunContext, skipped } from '../jobs/job.ts'
@@ -54,6 +53,7 @@ export function createExtraction(
   models: Models,
 ) {
   const { settings, clock, disk, places } = core
+  const { turn } = core.givingWay
   const { progress, notices } = sessions
   const byModel = createByModel(core, memory, notes, agent)
   const progressOf = ({ harness, sessionId }: SessionKey) => ({ harness, session: sessionId, kind: KIND })

@@ -30,6 +30,9 @@ type AnyHandler = (call: ReturnType<typeof callOf>) => unknown
 /** The variables of a caller: a long text and three paths, each character of which may take six bytes there. */
 const HEADER_LIMIT_BYTES = 131_072
 
+/** For these a person waits, or a harness that stops asking; health must be told in any case. */
+const FIRST: ReadonlySet<RouteName> = new Set(['hook', 'recall', 'collectRecall', 'memoryPrompt', 'health'])
+
 export function createServer(core: Core) {
   const { log, disk, events, health, givingWay } = core
   const app = fastify({
@@ -153,8 +156,14 @@ export function createServer(core: Core) {
       for (const { load, handlers } of files)
         for (const [name, handle] of Object.entries(handlers) as [RouteName, AnyHandler][])
           addRoute(name, async (request, reply) => {
-            if (!schemas.has(name)) await loadSchemas(load)
-            return answer(schemas.get(name) as Route, handle, request, reply)
+            if (!FIRST.has(name)) await givingWay.admit()
+            const answered = FIRST.has(name) ? givingWay.first() : undefined
+            try {
+              if (!schemas.has(name)) await loadSchemas(load)
+              return await answer(schemas.get(name) as Route, handle, request, reply)
+            } finally {
+              answered?.()
+            }
           })
     },
     listen: async (): Promise<void> => {

@@ -199,7 +199,8 @@ export function createJobClaims(current: () => Db) {
   const prepared = preparedIn(current, prepareJobClaims)
   return {
     // What a power cut takes back of these is done again, and found to be done: no need to wait for the disk.
-    claim: (claim: Claim): Job | undefined => withoutWaiting(current(), () => prepared().claim.immediate(claim)),
+    claim: (claim: Claim): Job | undefined =>
+      prepared().isDue(claim) ? withoutWaiting(current(), () => prepared().claim.immediate(claim)) : undefined,
     renew: (owner: string, nowMs: number): string[] =>
       withoutWaiting(current(), () => prepared().renew.all({ owner, until: nowMs + LEASE_MS })).flatMap((row) =>
         (row as JobRow).state === 'running' ? [(row as JobRow).id] : [],
@@ -302,10 +303,18 @@ function prepareJobClaims(db: Db) {
   const stand = db.prepare('UPDATE jobs SET dir = ? WHERE id = ?')
   const atDir = db.prepare('SELECT 1 FROM jobs WHERE dir = ? AND owner IS NOT NULL')
 
-  const claim = ({ owner, nowMs, sorts, low, dirOf, busy }: Claim): Job | undefined => {
+  const kindsOf = ({ sorts }: Claim) =>
+    sorts.flatMap(({ kinds, atOnce }) => ((atWork.pluck().get(JSON.stringify(kinds)) as number) < atOnce ? kinds : []))
+
+  /** Most looks find nothing, and this needs no lock: the main thread would stand still while transcripts are written. */
+  const isDue = (claim: Claim): boolean =>
+    dead.get({ ...claim, longestMs: LEASE_MS }) !== undefined ||
+    first(kindsOf(claim), claim.low, { nowMs: claim.nowMs, busy: '[]' }) !== undefined
+
+  const claim = (given: Claim): Job | undefined => {
+    const { owner, nowMs, low, dirOf, busy } = given
     free({ owner, nowMs, longestMs: LEASE_MS })
-    const open = sorts.filter(({ kinds, atOnce }) => (atWork.pluck().get(JSON.stringify(kinds)) as number) < atOnce)
-    const kinds = open.flatMap(({ kinds }) => kinds)
+    const kinds = kindsOf(given)
     const at = busy.map(({ kind, key, dir }) => ({ kind, key, dir }))
     for (;;) {
       const found = first(kinds, low, { nowMs, busy: JSON.stringify(at) })
@@ -362,6 +371,7 @@ function prepareJobClaims(db: Db) {
 
   return {
     held,
+    isDue,
     claim: db.transaction(claim),
     settle: db.transaction(settle),
     free: db.transaction(free),

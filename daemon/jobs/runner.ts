@@ -148,7 +148,8 @@ export function createRunner(
     changed(job)
     // Not within the look that claimed it, for a run may call `wake`; and after other callbacks: runs that wait for nothing
     // would follow one another until none is due.
-    void turn()
+    void givingWay
+      .turn()
       .then(() => perform(run))
       .then((outcome) => end(run, outcome))
       .catch((error) => failed(error))
@@ -162,7 +163,7 @@ export function createRunner(
         return { done: { skipped: `${kind.setting} are off` } }
       if (kind.alreadyDone?.(job)) return { done: null }
       // Both `alreadyDone` and the run take a while.
-      await turn()
+      await givingWay.turn()
       const waits = kind.model !== 'optional' && usesModel(kind) ? models.waits() : undefined
       if (waits) return waits
       return await kind.run(job, {

@@ -1,5 +1,4 @@
 /** Notes of a session, by a model or by rules. After a kill, the notes and what they cover are both old or both new. */
-import { setImmediate as turn } from 'node:timers/promises'
 import { MemoryError } from '../../schema/errors.ts'
 import type { SessionNotes } from '../../schema/session.ts'
 import { type Agent, type SessionPrefix, whyNotDone } from '../agent/agent.ts'
@@ -35,6 +34,7 @@ const MARGIN_CHARS = 4_000
 
 export function createNotes(core: Core, projects: Projects, sessions: MessageTable, agent: Agent, models: Models) {
   const { clock, health, settings, disk } = core
+  const { turn } = core.givingWay
   const file = createNotesFile(core)
   const claudeDir = projects.configDir()
   const running = new Map<string, number>()
@@ -90,7 +90,11 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
       const clean = async (text: string) => (await redact(keptNotes(template, text))).text
       const putByRules = async (some: readonly MessageRow[], at?: number) => {
         const gathering = createGathering(cwd)
-        for await (const spoken of redactedMessages(some, signal)) gathering.hear(spoken)
+        for await (const spoken of redactedMessages(some, signal)) {
+          gathering.hear(spoken)
+          // Redacting one message may take as long as a whole answer.
+          await turn()
+        }
         const text = await clean(addGathered(template, notes, gathering.gathered, cwd))
         return put(text, covers(some, 'rules', at))
       }
@@ -239,8 +243,6 @@ function untoldOf({ prefix, names }: SessionPrefix, part: readonly MessageRow[])
 
 export async function* redactedMessages(part: readonly MessageRow[], signal: AbortSignal): AsyncGenerator<Spoken> {
   for await (const [{ uid, at, startsTurn }, line] of readMessages(part.filter(isConversation), signal)) {
-    // Redacting one message may take as long as a whole answer.
-    await turn()
     const toolCalls: typeof line.toolCalls = []
     for (const call of line.toolCalls) toolCalls.push({ ...call, input: await redacted(call.input) })
     const toolResults: typeof line.toolResults = []

@@ -1,6 +1,7 @@
 /** Scheduling helpers: one task at a time per key, pauses in long work, and rest for requests. */
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Clock } from './clock.ts'
+import { MemoryError } from '../../schema/errors.ts'
+import type { Clock, Timer } from './clock.ts'
 
 export type InTurn = <T>(what: string, work: () => Promise<T>) => Promise<T>
 
@@ -36,13 +37,79 @@ const REST_PER_WORK = 50
 /** While a run waits for a model, the thread works for requests: not all of the busy time was the run's. */
 const LONGEST_REST_MS = 300
 
-/** Where a request has come since the piece of background work before, a piece is followed by a rest. */
-export function createGivingWay({ busy }: Clock) {
+/** Other requests that may wait for hooks and recalls: each of them is kept in memory. */
+const MOST_WAITING = 256
+/** A recall that waits for a model precedes others no longer than this. */
+const URGENT_MS = 250
+/** Where hooks come without a pause, the rest goes on after so long, one thing in a turn of the thread. */
+const LONGEST_WAIT_MS = 100
+const LOOK_MS = 10
+
+type Waiting = { sinceMs: number; go: () => void }
+
+/**
+ * Hooks and recalls come first, since people wait for them; then other requests; then background work. Where a request has come since
+ * the piece of background work before, a piece is followed by a rest.
+ */
+export function createGivingWay({ busy, elapsed, after }: Clock) {
+  const urgent = new Set<number[]>()
+  const requests: Waiting[] = []
+  const pieces: Waiting[] = []
   let isAsked = false
+  let isLooking = false
+  let timer: Timer | undefined
+
+  const isUrgent = () => [...urgent].some(([sinceMs = 0]) => elapsed() - sinceMs < URGENT_MS)
+
+  const look = (): void => {
+    timer?.stop()
+    timer = undefined
+    const lanes = [requests, pieces].filter(({ length }) => length > 0)
+    const waitedMs = ([first]: Waiting[]) => elapsed() - (first?.sinceMs ?? 0)
+    const overdue = lanes.filter((lane) => waitedMs(lane) >= LONGEST_WAIT_MS)
+    const next = overdue.sort((a, b) => waitedMs(b) - waitedMs(a))[0] ?? (isUrgent() ? undefined : lanes[0])
+    next?.shift()?.go()
+    if (next) lookSoon()
+    else if (lanes.length > 0) timer = after(LOOK_MS, look)
+  }
+  /** In the next turn: what is urgent and has come in this one is known by then. */
+  const lookSoon = (): void => {
+    if (isLooking || requests.length + pieces.length === 0) return
+    isLooking = true
+    void turn().then(() => {
+      isLooking = false
+      look()
+    })
+  }
+  const wait = (lane: Waiting[]) =>
+    new Promise<void>((go) => {
+      lane.push({ sinceMs: elapsed(), go })
+      lookSoon()
+    })
+
   return {
     asked: () => {
       isAsked = true
     },
+    /** For a hook or a recall; what it returns is called when it is answered. */
+    first: (): (() => void) => {
+      const mine = [elapsed()]
+      urgent.add(mine)
+      return () => {
+        urgent.delete(mine)
+        if (urgent.size === 0) lookSoon()
+      }
+    },
+    /** Until any other request has its turn. */
+    admit: async (): Promise<void> => {
+      if (requests.length >= MOST_WAITING)
+        throw new MemoryError('DEGRADED', `${MOST_WAITING} requests wait for hooks and recalls to be answered`, {
+          hint: 'ask again in a moment, and fewer at once',
+        })
+      await wait(requests)
+    },
+    /** Until the next piece of background work has its turn. */
+    turn: (): Promise<void> => wait(pieces),
     /** Call it before a piece of work, and what it returns after it: for how many ms to rest. */
     begin: () => {
       const begunMs = busy()

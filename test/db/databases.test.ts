@@ -247,3 +247,19 @@ describe('the store', () => {
     old.close()
   })
 })
+
+it('leaves the copying of what a thread has read of transcripts to that thread', () => {
+  const { open, layout } = stateFolder()
+  const store = open()
+  const reader = openDatabase(layout.index)
+  const sizeAfter = (db: ReturnType<typeof openDatabase>, kilobytes: number) => {
+    db.prepare('INSERT INTO filled (text) VALUES (zeroblob(?))').run(kilobytes * 1_024)
+    return statSync(layout.index).size
+  }
+  reader.exec('CREATE TABLE filled (text BLOB)')
+  const emptied = statSync(layout.index).size
+  expect(sizeAfter(store.index(), 6_000)).toBe(emptied)
+  expect(sizeAfter(reader, 1)).toBeGreaterThan(6_000_000)
+  reader.close()
+  store.close()
+})

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { openDatabase, storeLayout } from '../../daemon/db/database.ts'
 import { createJobClaims, createJobTable, type Ending } from '../../daemon/jobs/job-table.ts'
 import { due, jobTables, START_MS as T } from '../support/jobs.ts'
@@ -259,4 +259,13 @@ describe('what is due', () => {
       ['runs', 'running'],
     ])
   })
+})
+
+it('a look that finds nothing needs no lock: the thread that reads transcripts may hold it', () => {
+  const { state, claim, jobs } = jobTables()
+  jobs.enqueue(due('s1', 'm1', { notBeforeMs: T + MINUTE }), T)
+  const reader = openDatabase(storeLayout(state).index)
+  onTestFinished(() => void reader.close())
+  reader.exec('BEGIN IMMEDIATE')
+  expect(claim('us', T)).toBeUndefined()
 })

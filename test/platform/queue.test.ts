@@ -25,7 +25,14 @@ it('runs work on one thing in turn, work on others beside it, and goes on after 
 
 function rig() {
   const thread = { busyMs: 1_000 }
-  return { thread, ...createGivingWay({ ...manualTime().clock, busy: () => thread.busyMs }) }
+  const time = manualTime()
+  const done: string[] = []
+  const note = (what: string) => () => void done.push(what)
+  return { thread, time, done, note, ...createGivingWay({ ...time.clock, busy: () => thread.busyMs }) }
+}
+
+const settled = async () => {
+  for (let turns = 0; turns < 6; turns++) await new Promise<void>((resolve) => setImmediate(resolve))
 }
 
 describe('background work', () => {
@@ -61,5 +68,35 @@ describe('background work', () => {
     thread.busyMs += 10_000
     asked()
     expect(restMs()).toBe(300)
+  })
+})
+
+describe('beside hooks that come without a pause', () => {
+  it('the rest has its turn after 100 ms, what has waited longest first', async () => {
+    const { time, done, note, first, admit, turn } = rig()
+    first()
+    void turn().then(note('piece'))
+    time.pass(60)
+    void admit().then(note('request'))
+    await settled()
+    time.pass(30)
+    first()
+    await settled()
+    expect(done).toEqual([])
+    time.pass(10)
+    await settled()
+    expect(done).toEqual(['piece'])
+    time.pass(60)
+    await settled()
+    expect(done).toEqual(['piece', 'request'])
+  })
+
+  it('one that takes long, such as a recall that waits for a model, comes first for 250 ms only', async () => {
+    const { time, done, note, first, turn } = rig()
+    const answered = first()
+    time.pass(250)
+    await turn().then(note('piece'))
+    answered()
+    expect(done).toEqual(['piece'])
   })
 })

@@ -1,4 +1,5 @@
-import { mkdirSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as immediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
@@ -75,6 +76,17 @@ describe('the reader', () => {
     write('a/1.jsonl')
     time.pass(60_000)
     await untilRead('a/1.jsonl 2', 'b/3.jsonl 1', 'b/3/subagents/agent-4.jsonl 1')
+  })
+
+  it.runIf(process.platform === 'linux')('reads in a thread that gives way to the one that answers', async () => {
+    const { write, start, untilRead } = await rig()
+    const begun = new Set(readdirSync('/proc/self/task'))
+    const own = getPriority()
+    write('a.jsonl')
+    await start()
+    await untilRead('a.jsonl 1')
+    const nices = readdirSync('/proc/self/task').flatMap((id) => (begun.has(id) ? [] : getPriority(Number(id))))
+    expect({ own: getPriority(), nicest: Math.max(...nices) }).toEqual({ own, nicest: Math.min(19, own + 10) })
   })
 
   it('follows watch events of files and of folders that appear, long before the next sweep', async () => {
