@@ -2,13 +2,13 @@
  * Agents at work, as a daemon sees them: hooks, questions, memories and transcripts that grow. One process plays all of them: what
  * the load itself costs must stay small beside the daemon.
  */
-import { appendFileSync, mkdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { appendFileSync, mkdirSync, renameSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { routeTable } from '../../schema/route-table.ts'
 import { openConnection, postFor, requestFor } from './connection.ts'
 import type { Home } from './daemon.ts'
 import { makeMemories, pick, QUALITIES, SUBJECTS } from './made-memories.ts'
-import { numbersFrom } from './made-transcripts.ts'
+import { makeTranscripts, numbersFrom } from './made-transcripts.ts'
 import { quantile } from './rounds.ts'
 
 /** A hook is late when the prompt of a person waits for it. */
@@ -17,11 +17,11 @@ export const LATE_MS = 250
 const PROJECTS = 8
 const MEMORIES = 200
 /** A prompt, two tools and the end of the turn: people prompt less often, but agents use more tools. */
-const TURN_MS = 2_000
+export const TURN_MS = 2_000
 const TURNS_PER_SESSION = 15
 const TURNS_PER_SEARCH = 10
-const TURNS_PER_REMEMBERED = 50
-const TURNS_PER_STATED = 20
+const TURNS_PER_REMEMBERED = 200
+const TURNS_PER_STATED = 50
 const TOOL_RESULT_CHARS = 3_000
 const LOOK_MS = 20
 
@@ -39,7 +39,35 @@ export function makeProjects(home: Home): string[] {
   return folders
 }
 
-export function startAgents(home: Home, projects: readonly string[], count: number) {
+const MESSAGES_PER_FILE = 500
+/** Of made-up messages, which are a second apart, the time of the first. */
+const FIRST_MS = 1_790_000_000_000
+/** So fresh that what is stated in them is learned. */
+const DAYS_AGO_MS = 3 * 86_400_000
+
+/** Transcripts of 1.15 MB each, of a few days ago, which come into the daemon's sight as the caller says. */
+export function makeBacklog(home: Home, files: number) {
+  const [root, cwd] = [join(home.dir, 'aside'), join(home.dir, 'elsewhere')]
+  mkdirSync(cwd)
+  const from = Math.round((Date.now() - FIRST_MS - DAYS_AGO_MS) / 1_000)
+  const { file } = makeTranscripts({ root, cwd, files, messagesPerFile: MESSAGES_PER_FILE, from })
+  const folder = join(home.dir, '.claude/projects/elsewhere')
+  mkdirSync(folder)
+  let arrived = 0
+  return {
+    arrive: (more: number): void => {
+      const end = Math.min(files, arrived + more)
+      for (; arrived < end; arrived++) renameSync(file(arrived), join(folder, basename(file(arrived))))
+    },
+  }
+}
+
+/** `turnMs`: how long a turn takes where answers take no time; with nothing, each agent asks as soon as it is answered. */
+export function startAgents(
+  home: Home,
+  projects: readonly string[],
+  { count, turnMs }: { count: number; turnMs: number },
+) {
   const nothing = (): Taken => ({ hook: [], recall: [], search: [], remember: [], health: [] })
   let taken = nothing()
   let failed: string[] = []
@@ -65,11 +93,11 @@ export function startAgents(home: Home, projects: readonly string[], count: numb
   const agent = async (n: number): Promise<void> => {
     const next = numbersFrom(n)
     const cwd = projects[n % projects.length] as string
-    let startMs = performance.now() + (TURN_MS * n) / count
+    let startMs = performance.now() + (turnMs * n) / count
     for (let turns = 0; !isStopped; turns++) {
       const session = openSession(home, cwd, `${n}-${Math.floor(turns / TURNS_PER_SESSION)}`)
       const hook = (event: string, more: object = {}) => ask('hook', session.hook(event, more))
-      const at = (share: number) => until(startMs + share * TURN_MS)
+      const at = (share: number) => until(startMs + share * turnMs)
       await at(0)
       if (turns % TURNS_PER_SESSION === 0) await hook('SessionStart', { source: 'startup' })
       const said = promptOf(next(), turns)
@@ -97,7 +125,7 @@ export function startAgents(home: Home, projects: readonly string[], count: numb
       await hook('Stop')
       if (turns % TURNS_PER_SESSION === TURNS_PER_SESSION - 1) await hook('SessionEnd', { reason: 'other' })
       // Not the time that answers took: agents that were held up would ask less.
-      startMs += TURN_MS * (0.75 + (next() % 500) / 1_000)
+      startMs += turnMs * (0.75 + (next() % 500) / 1_000)
       startMs = Math.max(startMs, performance.now())
     }
   }
@@ -140,7 +168,7 @@ function questionOf(n: number): string {
 function promptOf(n: number, turns: number): string {
   const asked = `please look at the ${questionOf(n)}, and tell me why it is slow when the ${pick(SUBJECTS, n >> 8)} is full`
   if (turns % TURNS_PER_STATED !== n % TURNS_PER_STATED) return asked
-  return `${asked}. From now on always run the ${pick(QUALITIES, n)} ${pick(SUBJECTS, n >> 12)} check before you commit.`
+  return `${asked}. From now on always run the ${pick(SUBJECTS, n >> 12)} check before you commit.`
 }
 
 /** In the form of Claude Code. */
