@@ -20,9 +20,9 @@ export const due = (key: string, watermark: string, more: Partial<Due> = {}): Du
   ...more,
 })
 
-/** Lets everything that waits for nothing but its turn have it: the look after a run has one of its own, and so has each run. */
+/** Lets everything that waits for nothing but its turn have it: runs have theirs one after the other, and each several. */
 export const settled = async () => {
-  for (let turns = 0; turns < 4; turns++) await new Promise<void>((resolve) => setImmediate(resolve))
+  for (let turns = 0; turns < 16; turns++) await new Promise<void>((resolve) => setImmediate(resolve))
 }
 
 export type Held = { job: Claimed; context: RunContext; end(outcome: Outcome): Promise<void> }
