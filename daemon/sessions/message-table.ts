@@ -59,15 +59,15 @@ export function createMessageTable(current: () => Db) {
     place: db.prepare(`SELECT id, file, at FROM messages WHERE uid = ? AND session = ? AND sub_agent = ''`),
     after: db.prepare(afterSql(LIVE)),
     talkAfter: db.prepare(afterSql(THERE)),
-    oldest: db.prepare('SELECT id FROM messages WHERE session = ? AND id <= ? ORDER BY id DESC LIMIT 1 OFFSET ?').pluck(),
+    oldest: db
+      .prepare('SELECT id FROM messages WHERE session = ? AND id <= ? ORDER BY id DESC LIMIT 1 OFFSET ?')
+      .pluck(),
     from: db.prepare(
       `${MESSAGES} WHERE m.session = @row AND m.id >= @id AND m.id <= @upTo AND ${LIVE}
          AND (m.file = @file OR @at IS NULL OR m.at IS NULL OR m.at >= @at)
        ORDER BY m.id LIMIT ${MOST_LOADED}`,
     ),
-    before: db.prepare(
-      `${MESSAGES} WHERE m.session = @row AND m.id < @id AND ${LIVE} ORDER BY m.id DESC LIMIT @limit`,
-    ),
+    before: db.prepare(`${MESSAGES} WHERE m.session = @row AND m.id < @id AND ${LIVE} ORDER BY m.id DESC LIMIT @limit`),
     agentBefore: db.prepare(
       `${MESSAGES} WHERE m.session = ? AND m.id < ? AND m.said_by = 'agent' AND ${LIVE} ORDER BY m.id DESC LIMIT ?`,
     ),
