@@ -19,7 +19,7 @@ export function send(socketPath: string, { head, body }: Wire): Promise<Answered
       resolve(answered)
     }
     const timer = setTimeout(() => settle('hung'), LONGEST_MS)
-    const parsed = () => parse(Buffer.concat(chunks))
+    const parsed = () => parse(Buffer.concat(chunks), head.startsWith('HEAD '))
     socket.on('data', (chunk) => {
       chunks.push(chunk)
       const { isWhole, answer } = parsed()
@@ -32,7 +32,10 @@ export function send(socketPath: string, { head, body }: Wire): Promise<Answered
   })
 }
 
-function parse(bytes: Buffer): { isWhole: boolean; answer?: Exclude<Answered, string> } {
+const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
+
+function parse(all: Buffer, isHead: boolean): { isWhole: boolean; answer?: Exclude<Answered, string> } {
+  const bytes = all.subarray(all.indexOf(CONTINUE) === 0 ? CONTINUE.length : 0)
   const end = bytes.indexOf('\r\n\r\n')
   if (end < 0) return { isWhole: false }
   const headers = bytes.subarray(0, end).toString('latin1')
@@ -41,7 +44,8 @@ function parse(bytes: Buffer): { isWhole: boolean; answer?: Exclude<Answered, st
   const isChunked = /^transfer-encoding: chunked/im.test(headers)
   const length = Number(/^content-length: (\d+)/im.exec(headers)?.[1] ?? Number.POSITIVE_INFINITY)
   const isStream = headers.includes('text/event-stream')
-  const isWhole = isStream || status === 204 || rest.length >= length || (isChunked && rest.includes('\r\n0\r\n\r\n'))
+  const isWhole =
+    isHead || isStream || status === 204 || rest.length >= length || (isChunked && rest.includes('\r\n0\r\n\r\n'))
   const body = isChunked ? unchunked(rest) : rest.subarray(0, Math.min(length, rest.length)).toString()
   return { isWhole, answer: { status, headers, body } }
 }
