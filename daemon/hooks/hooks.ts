@@ -33,6 +33,7 @@ const JOBS_AT_END = ['extract', 'notes'] as const
 const LAST_LINE_MS = 150
 /** Recall keeps the deadline by itself; this is for everything else. */
 const GRACE_MS = 100
+const MOST_FOLDERS = 256
 const MOST_COMPACTING = 1_000
 
 export function createHooks(
@@ -52,7 +53,14 @@ export function createHooks(
   const mailPartOf = createMailParts(core, mail)
   /** Sessions that were compacted and have not got back yet what they must not lose. */
   const compacting = createLru<string, true>(MOST_COMPACTING)
+  const secretFolders = createLru<string, boolean>(MOST_FOLDERS)
 
+  /** What a session is told is noted down under its folder. */
+  const mayBeNoted = async (folder: string): Promise<boolean> => {
+    const isSecret = secretFolders.get(folder) ?? (await pathHasSecret(folder))
+    secretFolders.set(folder, isSecret)
+    return !isSecret
+  }
   /** Harnesses also name transcripts of sub-agents that never wrote one. */
   const read = (path: string): Promise<void> =>
     reader.readWritten(path).catch((error: unknown) => {
@@ -136,8 +144,7 @@ export function createHooks(
   const answer = async (harness: Harness, input: Fields, caller: Caller): Promise<Answer> => {
     const hook = readHook(harness, input)
     if (!hook || projects.find(hook.cwd, caller).off !== undefined) return undefined
-    // What is told to a session is noted down under its name and folder. Sessions have the same name in transcripts.
-    if (await pathHasSecret(hook.cwd)) return undefined
+    if (!(await mayBeNoted(hook.cwd))) return undefined
     const { event, transcriptPath } = hook
     const session = { harness: harness.name, sessionId: await cleanName(hook.sessionId) }
     if (event === 'session-end')

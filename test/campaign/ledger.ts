@@ -159,7 +159,7 @@ export function createLedger() {
       // The journal may have heard of the other one, and hears of this one then.
       entryOf(file).edited.add(hashOrNone(now))
     },
-    /** Once nobody writes. What was undecided is decided by what is found. */
+    /** Once all writes have ended. What was undecided is decided by what is found. */
     settle: ({ files, changes }: Found): string[] => {
       const problems: string[] = []
       const verdicts = new Map<Attempt, Set<boolean>>()

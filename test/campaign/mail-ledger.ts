@@ -27,7 +27,7 @@ export function createMailLedger() {
       }
       return { acknowledged: become('gone'), refused: become('there') }
     },
-    /** Once nobody writes or reads. */
+    /** Once all writes and reads have ended. */
     settle: (box: string, found: readonly string[]): string[] => {
       const problems = found.flatMap((body, at) => {
         const mail = mails.get(body)

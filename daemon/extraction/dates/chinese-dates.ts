@@ -1,27 +1,6 @@
 /** Relative dates in Chinese. Longer forms stand before those they contain. */
-import {
-  addMonths,
-  addWorkingDays,
-  dayIn,
-  dayOfMonth,
-  dayOfMonthAway,
-  type Form,
-  inWeek,
-  iso,
-  monthAlone,
-  monthAndDay,
-  monthAway,
-  monthEnd,
-  monthStart,
-  nearest,
-  partsOf,
-  quarterEnd,
-  quarterOf,
-  quarterSpan,
-  quarterStart,
-  weekStart,
-  yearOfQuarter,
-} from './date-form.ts'
+import type { Form } from './date-form.ts'
+import * as calendar from './date-form.ts'
 
 const WEEK = '(?:周|星期|礼拜)'
 const DAY = '([一二三四五六日天])'
@@ -34,7 +13,8 @@ const YEAR = '((?<![以之然今])后|(?<![以之年月天周日])前|今|明|�
 
 const form = (source: string, says: Form['says']): Form => ({ pattern: new RegExp(source, 'g'), says })
 const weekdayOf = (word = '') => '一二三四五六日'.indexOf(word === '天' ? '日' : word)
-const yearOf = (which = '', today: number) => partsOf(today).year + ({ 明: 1, 去: -1, 后: 2, 前: -2 }[which] ?? 0)
+const yearOf = (which = '', today: number) =>
+  calendar.partsOf(today).year + ({ 明: 1, 去: -1, 后: 2, 前: -2 }[which] ?? 0)
 const stepOf = (which = '') =>
   which.startsWith('下下') ? 2 : which.startsWith('下') ? 1 : which.startsWith('上') ? -1 : 0
 
@@ -49,14 +29,14 @@ function numberOf(word = ''): number {
 function away(count: string, unit: string, today: number, sign: 1 | -1): number {
   if (count === '半') return today + sign * (unit.includes('月') ? 15 : unit.includes('年') ? 182 : 0)
   const number = numberOf(count)
-  if (unit.includes('工作日')) return today + sign * (addWorkingDays(today, number) - today)
+  if (unit.includes('工作日')) return today + sign * (calendar.addWorkingDays(today, number) - today)
   if (/天|日/.test(unit)) return today + sign * number
   if (/周|星期|礼拜/.test(unit)) return today + sign * number * 7
-  return addMonths(today, sign * (unit.includes('年') ? number * 12 : number))
+  return calendar.addMonths(today, sign * (unit.includes('年') ? number * 12 : number))
 }
 
 function edgeOf(start: number | undefined, part: string | undefined): number | undefined {
-  return start === undefined || part === '初' ? start : monthEnd(start, 0)
+  return start === undefined || part === '初' ? start : calendar.monthEnd(start, 0)
 }
 
 export const chinese: readonly Form[] = [
@@ -68,71 +48,71 @@ export const chinese: readonly Form[] = [
   form('昨(?:天|日|儿)|昨(?=晚|夜)', (_, { today }) => today - 1),
   form('(?:今天|今日|今儿)|今(?=早|晚|夜)', (_, { today }) => today),
   form(`(下下|下|上|这|本)个?${WEEK}${DAY}`, ([, which, day], { today }) =>
-    inWeek(weekdayOf(day), today, stepOf(which)),
+    calendar.inWeek(weekdayOf(day), today, stepOf(which)),
   ),
   form(`${NUMBER} ?个?${WEEK}(?:之|以)?后的?${WEEK}${DAY}`, ([, count, day], { today }) =>
-    count === '半' ? undefined : inWeek(weekdayOf(day), today, numberOf(count)),
+    count === '半' ? undefined : calendar.inWeek(weekdayOf(day), today, numberOf(count)),
   ),
   form(`(?<![每到至、\\d一二两三四五六七八九十])${WEEK}${DAY}(?![到至、])`, ([, day], context) =>
-    nearest(weekdayOf(day), context),
+    calendar.nearest(weekdayOf(day), context),
   ),
-  form('(?:这个?|本)?周末', (_, { today }) => weekStart(today, 0) + 5),
+  form('(?:这个?|本)?周末', (_, { today }) => calendar.weekStart(today, 0) + 5),
   form(`(下下|下|上|这|本)个?${WEEK}(?!末|[一二三四五六日天])(?:初|末)?`, ([, which], { today }) => {
-    const day = weekStart(today, stepOf(which))
-    return { text: `${iso(day)} 那一周`, day }
+    const day = calendar.weekStart(today, stepOf(which))
+    return { text: `${calendar.iso(day)} 那一周`, day }
   }),
   form('(?<![\\d一二三四五六七八九十] ?)(下个?|本|这个?)?月(?:底|末)', ([, which], { today }) =>
-    monthEnd(today, stepOf(which)),
+    calendar.monthEnd(today, stepOf(which)),
   ),
   form(`${MONTH} ?(底|末|初)`, ([, word, part], context) => {
     const month = numberOf(word)
-    return month < 1 || month > 12 ? undefined : edgeOf(monthAlone(month, context), part)
+    return month < 1 || month > 12 ? undefined : edgeOf(calendar.monthAlone(month, context), part)
   }),
   form(`${YEAR} ?${MONTH} ?${DAY_OF_MONTH}`, ([, which, month, day], { today }) =>
-    dayIn(yearOf(which, today), numberOf(month), numberOf(day)),
+    calendar.dayIn(yearOf(which, today), numberOf(month), numberOf(day)),
   ),
   form(`${YEAR} ?${MONTH}(?:份)?([底末初])?(?! ?[\\d一二三四五六七八九十])`, ([, which, word, part], { today }) => {
-    const start = dayIn(yearOf(which, today), numberOf(word), 1)
-    return start !== undefined && part === undefined ? monthAway(start, 0) : edgeOf(start, part)
+    const start = calendar.dayIn(yearOf(which, today), numberOf(word), 1)
+    return start !== undefined && part === undefined ? calendar.monthAway(start, 0) : edgeOf(start, part)
   }),
-  form('(下个?)月初', (_, { today }) => monthStart(today, 1)),
+  form('(下个?)月初', (_, { today }) => calendar.monthStart(today, 1)),
   form('(下个?|上个?|本|这个?)月(\\d{1,2}|[一二三十][一二三四五六七八九十]{0,2})[号日]', ([, which, day], { today }) =>
-    dayOfMonthAway(numberOf(day), today, stepOf(which)),
+    calendar.dayOfMonthAway(numberOf(day), today, stepOf(which)),
   ),
-  form('(下个?|上个?|本|这个)月(?![底末初\\d])', ([, which], { today }) => monthAway(today, stepOf(which))),
+  form('(下个?|上个?|本|这个)月(?![底末初\\d])', ([, which], { today }) => calendar.monthAway(today, stepOf(which))),
   form(`(?<!\\d年)${MONTH} ?${DAY_OF_MONTH}`, ([, month, day], context) =>
-    monthAndDay(numberOf(month), numberOf(day), context),
+    calendar.monthAndDay(numberOf(month), numberOf(day), context),
   ),
   form('(?<![\\d.月A-Za-z-] ?)(\\d{1,2}) ?号(?![线楼机房段码])', ([, day], context) =>
-    dayOfMonth(Number(day), context),
+    calendar.dayOfMonth(Number(day), context),
   ),
   form(`(?<!第)${NUMBER} ?${UNIT}(?:之|以)?后`, ([, count = '', unit = ''], { today }) => away(count, unit, today, 1)),
   form(`(?<!第)${NUMBER} ?${UNIT}(?:之|以)?内`, ([, count = '', unit = ''], { today }) => {
     const day = away(count, unit, today, 1)
-    return { text: `${iso(day)} 前`, day }
+    return { text: `${calendar.iso(day)} 前`, day }
   }),
   form(`(?<!第)${NUMBER} ?${UNIT}(?:之|以)?前(?!端)`, ([, count = '', unit = ''], { today }) =>
     away(count, unit, today, -1),
   ),
   form('(?:第)?([一二三四])季度(?:末|底)|[Qq]([1-4]) ?(?:末|底|结束)', ([, word, digit], { today }) => {
     const quarter = numberOf(word ?? digit)
-    return quarterEnd(yearOfQuarter(quarter, { today, past: false }), quarter)
+    return calendar.quarterEnd(calendar.yearOfQuarter(quarter, { today, past: false }), quarter)
   }),
   form('(下个?|本|这个?)?季度?(?:末|底)', ([, which], { today }) => {
-    const { year, quarter } = quarterOf(today)
-    return quarterEnd(year, quarter + stepOf(which))
+    const { year, quarter } = calendar.quarterOf(today)
+    return calendar.quarterEnd(year, quarter + stepOf(which))
   }),
   form('(下个?|本|这个?)季度', ([, which], { today }) => {
-    const { year, quarter } = quarterOf(today)
-    return quarterSpan(year, quarter + stepOf(which))
+    const { year, quarter } = calendar.quarterOf(today)
+    return calendar.quarterSpan(year, quarter + stepOf(which))
   }),
   form('第?([一二三四])季度', ([, word], { today }) => {
     const quarter = numberOf(word)
-    return quarterSpan(yearOfQuarter(quarter, { today, past: false }), quarter)
+    return calendar.quarterSpan(calendar.yearOfQuarter(quarter, { today, past: false }), quarter)
   }),
-  form(`${YEAR}年?(?:底|末)|年(?:底|末)`, ([, which], { today }) => quarterEnd(yearOf(which, today), 4)),
+  form(`${YEAR}年?(?:底|末)|年(?:底|末)`, ([, which], { today }) => calendar.quarterEnd(yearOf(which, today), 4)),
   form(YEAR, ([, which], { today }) => {
     const year = yearOf(which, today)
-    return { text: `${year} 年`, day: quarterStart(year, 1) }
+    return { text: `${year} 年`, day: calendar.quarterStart(year, 1) }
   }),
 ]
