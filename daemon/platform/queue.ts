@@ -52,14 +52,14 @@ type Waiting = { sinceMs: number; go: () => void }
  * the piece of background work before, a piece is followed by a rest.
  */
 export function createGivingWay({ busy, elapsed, after }: Clock) {
-  const urgent = new Set<number[]>()
+  const urgent = new Set<{ sinceMs: number }>()
   const requests: Waiting[] = []
   const pieces: Waiting[] = []
   let isAsked = false
   let isLooking = false
   let timer: Timer | undefined
 
-  const isUrgent = () => [...urgent].some(([sinceMs = 0]) => elapsed() - sinceMs < URGENT_MS)
+  const isUrgent = () => [...urgent].some(({ sinceMs }) => elapsed() - sinceMs < URGENT_MS)
 
   const look = (): void => {
     timer?.stop()
@@ -93,7 +93,7 @@ export function createGivingWay({ busy, elapsed, after }: Clock) {
     },
     /** For a hook or a recall; what it returns is called when it is answered. */
     first: (): (() => void) => {
-      const mine = [elapsed()]
+      const mine = { sinceMs: elapsed() }
       urgent.add(mine)
       return () => {
         urgent.delete(mine)

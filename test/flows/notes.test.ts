@@ -62,6 +62,9 @@ describe('the notes of a session', () => {
     expect((await memoryd({ ...home, dir: session.cwd }, 'notes')).stdout).toBe(
       'there are no notes of session session-1 yet\n',
     )
+    const ofHarness = async (name: string) => memoryd({ ...home, dir: session.cwd }, 'notes', '--harness', name)
+    expect(await ofHarness('claude-code')).toMatchObject({ stdout: 'there are no notes of session session-1 yet\n' })
+    expect(await ofHarness('codex')).toMatchObject({ code: 1, stderr: expect.stringContaining('no session of this') })
     turn(
       session,
       `Fix src/cart.ts with ${SECRET} <private>and not a word</private>`,

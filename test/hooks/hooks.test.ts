@@ -240,6 +240,7 @@ describe('hooks', () => {
     for (let hook = 0; hook < 40 && !happened.some((each) => each.startsWith('acknowledged 7')); hook++) {
       const told = contextIn(await say('claude-code', { ...prompt(''), hook_event_name: 'PostToolUse' }))
       expect(told.length).toBeLessThanOrEqual(4_000)
+      expect(told.includes(' · it goes on:')).toBe(hook > 0)
       heard.push(...told.split('\n').flatMap((line) => (line.startsWith('> ') ? [line.slice(2)] : [])))
     }
     expect(heard.join('\n')).toBe(`${body}\nAnd this too.`)
