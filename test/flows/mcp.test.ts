@@ -50,7 +50,8 @@ describe('the MCP server', () => {
       expect(description?.length, name).toBeGreaterThan(60)
       expect(inputSchema, name).toMatchObject({ type: 'object', additionalProperties: false })
       expect(JSON.stringify(inputSchema), name).not.toContain('"format"')
-      expect(annotations, name).toMatchObject({ openWorldHint: false })
+      const readOnlyHint = !['remember', 'forget'].includes(name)
+      expect(annotations, name).toMatchObject({ openWorldHint: false, readOnlyHint })
     }
     expect(mcp.client.getServerVersion()).toMatchObject({ name: 'memoryd' })
     expect(mcp.client.getInstructions()).toContain('memory')
