@@ -165,6 +165,8 @@ export const listeners: readonly Operation[] = [
     act: async (ground) => {
       const { client, cwd } = ground
       const turn = { cwd, harness: 'mine', sessionId: `session-${basename(cwd)}`, turnId: 'first' }
+      const isNew = ground.told !== turn.sessionId
+      ground.told = turn.sessionId
       await client.pushTurn({
         ...turn,
         messages: [
@@ -172,8 +174,6 @@ export const listeners: readonly Operation[] = [
           { type: 'assistant', text: 'Done.', end: 'final' },
         ],
       })
-      const isNew = ground.told !== turn.sessionId
-      ground.told = turn.sessionId
       return learned(ground, isNew)
     },
   },
