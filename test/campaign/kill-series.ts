@@ -12,12 +12,12 @@ export const KINDS = ['start', 'work', 'read', 'call'] as const
 export type Kind = (typeof KINDS)[number]
 export type Kills = Record<Kind, number>
 /** Of a hundred. A kill at a start costs the least, one while transcripts are read the most. */
-const SHARES: Kills = { start: 42, work: 36, read: 6, call: 16 }
+const SHARES: Kills = { start: 42, work: 34, read: 6, call: 18 }
 
 /** How long a start takes, at first; then as it was found. */
 const START_MS = 250
 /** After the first thing that was done. */
-const WINDOWS_MS: Kills = { start: 0, work: 60, read: 500, call: 250 }
+const WINDOWS_MS: Kills = { start: 0, work: 60, read: 500, call: 400 }
 const KILLS_PER_DRAIN = 40
 /** How often the daemon is asked what it has, and not only its journal read. */
 const ASKED = 0.2
@@ -154,13 +154,14 @@ const PLACES = [
   { within: '/index.db' },
   { within: '/md-', except: '/logs/' },
 ] as const
-const CHANGES = CALLS.filter((call) => !['read', 'open-read', 'stat', 'list', 'change'].includes(call))
-const MOST_CALLS = 40
+const CHANGES = ['open-write', 'write', 'sync', 'rename', 'link', 'unlink'] as const
+const ALL = CALLS.filter((call) => !['read', 'open-read', 'stat', 'list', 'change'].includes(call))
+const MOST_CALLS = 30
 
 /** Any of the calls that change something in one of the places, near or far from now. */
 function anyCall(random: Random) {
   const place = PLACES[Math.floor(random() * PLACES.length)] ?? PLACES[0]
   const one = CHANGES[Math.floor(random() * CHANGES.length)] ?? 'write'
-  const calls = random() < 0.5 ? one : CHANGES
+  const calls = random() < 0.4 ? one : ALL
   return { calls, ...place, first: 1 + Math.floor(MOST_CALLS ** random()), error: 'kill' as const }
 }
