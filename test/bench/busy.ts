@@ -24,6 +24,7 @@ const FILES = { full: 172, quick: 43 }
 const WARM_UP_MS = 8_000
 const ALONE_MS = { full: 15_000, quick: 10_000 }
 const LOOK_MS = 250
+const QUIET_LOOKS = 4
 const LITTLE_BYTES = 500_000
 const LONGEST_MS = 300_000
 
@@ -119,7 +120,14 @@ const statusOf = async (connection: Connection) =>
 
 async function untilRead(connection: Connection): Promise<void> {
   await until(connection, ({ ingest }) => ingest.lagBytes > LITTLE_BYTES)
-  await until(connection, ({ ingest }) => ingest.lagBytes < LITTLE_BYTES)
+  // Files come into sight one after the other: it may look read in between.
+  for (let looks = 0; looks < QUIET_LOOKS; looks++) {
+    await delay(LOOK_MS)
+    await until(connection, ({ ingest }) => {
+      if (ingest.lagBytes >= LITTLE_BYTES) looks = 0
+      return ingest.lagBytes < LITTLE_BYTES
+    })
+  }
 }
 
 async function until(connection: Connection, isSo: (status: Status) => boolean): Promise<void> {
