@@ -26,7 +26,7 @@ export type Daemon = {
 const EXPECTED_LOG = [/put back the lock of a dream/, /completed changes that a kill had interrupted/]
 const STATE_FILES =
   /^(?:backups|corrupt|daemon\.(?:json|lock(?:-journal)?)|dreams|history\.db(?:-wal|-shm)?|index\.db(?:-wal|-shm)?|logs|memoryd\.sock|sessions|tool-results)$/
-const PATIENCE_MS = 30_000
+const PATIENCE_MS = 60_000
 
 /** `isCut`: there is no power, so that what is answered does not count, and a daemon may end by itself. */
 export function openWorld(home: Home, random: Random, isCut = () => false) {
