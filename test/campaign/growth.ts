@@ -95,31 +95,9 @@ export function brokenLaws({ name, ratios, stallMs, bytesPerWrite = 0 }: Growth)
   ]
 }
 
-/** Prints a row for each law; `share` of the full sizes. */
-export async function growthCampaign(share = 1): Promise<{ tried: number; failed: number }> {
-  const rows: Growth[] = []
-  const failures: string[] = []
-  for (const work of works) {
-    const row = await measureGrowth(
-      work,
-      [share / 4, share / 2, share].map((part) => work.most * part),
-    )
-    rows.push(row)
-    failures.push(...brokenLaws(row))
-    console.info(line(row))
-  }
-  for (const failure of failures) console.info(failure)
-  return { tried: rows.length, failed: failures.length }
-}
-
-function line({ name, sizes, cpuMs, ratios, stallMs, bytesPerWrite }: Growth): string {
+/** For a person: what each size cost, and how long the thread was held. */
+export function summaryOf({ sizes, cpuMs, ratios, stallMs, bytesPerWrite }: Growth): string {
   const rounded = (values: number[], digits = 0) => values.map((value) => value.toFixed(digits)).join(' / ')
-  return [
-    name.padEnd(52),
-    rounded(sizes).padStart(24),
-    `${rounded(cpuMs)} ms`.padStart(26),
-    `× ${rounded(ratios, 2)}`.padStart(14),
-    `${stallMs.toFixed(0)} ms held`.padStart(12),
-    ...(bytesPerWrite === undefined ? [] : [`${bytesPerWrite.toFixed(0)} B per write`]),
-  ].join('  ')
+  const bytes = bytesPerWrite === undefined ? '' : `, ${bytesPerWrite.toFixed(0)} B per write`
+  return `${rounded(sizes)}: ${rounded(cpuMs)} ms, × ${rounded(ratios, 2)}, ${stallMs.toFixed(0)} ms held${bytes}`
 }

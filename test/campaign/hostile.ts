@@ -173,28 +173,14 @@ export const racing = (requests: number, seed: number): Promise<Part> =>
 export const swapping = (requests: number, seed: number): Promise<Part> =>
   withDaemon('folders and files that are swapped for links', ({ home }) => swap(home, requests, seed))
 
-/** Prints a row for each part. */
-export async function hostileCampaign(share = 1): Promise<{ tried: number; failed: number }> {
-  const of = (count: number) => Math.ceil(count * share)
-  const parts = [
-    () => fuzzed(of(8_000), 1),
-    () => secretsSent(),
-    () => namesRefused(1),
-    () => foreignCallers(),
-    () => rudeClients(10_000),
-    () => sameSecond(of(50)),
-    () => racing(of(20_000), 1),
-    () => swapping(of(3_000), 1),
-  ]
-  const sum = { tried: 0, failed: 0 }
-  for (const part of parts) {
-    const { name, tried, problems } = await part()
-    sum.tried += tried
-    sum.failed += problems.length
-    console.info(
-      `${name.padEnd(52)}  ${String(tried).padStart(6)} tried  ${String(problems.length).padStart(4)} failed`,
-    )
-    for (const problem of problems.slice(0, 20)) console.info(`  ${problem}`)
-  }
-  return sum
-}
+/** All of them, with full counts. */
+export const hostileParts = (seed: number): (() => Promise<Part>)[] => [
+  () => fuzzed(8_000, seed),
+  () => secretsSent(),
+  () => namesRefused(1),
+  () => foreignCallers(),
+  () => rudeClients(10_000),
+  () => sameSecond(50),
+  () => racing(20_000, seed),
+  () => swapping(3_000, seed),
+]

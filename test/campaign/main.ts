@@ -10,12 +10,19 @@ import type { CampaignOptions } from './part.ts'
 const parts = [
   { name: 'kills', file: 'kills', what: 'random kill -9, at moments of all kinds and at file calls (10,000)' },
   { name: 'cuts', file: 'cuts', what: 'power cuts on an ext4 of its own, where there is root and a loop device (300)' },
+  {
+    name: 'faults',
+    file: 'faults',
+    what: 'each file call of each operation, failing once or for long, or the last one',
+  },
+  { name: 'growth', file: 'growth', what: 'n, 2n and 4n of everything that grows' },
+  { name: 'hostile', file: 'hostile', what: 'requests, names, credentials, links and connections of hostile callers' },
 ] as const
 
 const usage = `usage: npm run campaign -- [part…] [--rounds n] [--minutes n] [--seed n]
 
   part         only these; all of them without
-  --rounds n   so many kills or cuts in place of a full run's
+  --rounds n   so many kills or cuts in place of a full run's; the other parts are always whole
   --minutes n  for so long, for each part
   --seed n     to repeat the same choices; which client comes first is up to the machine
 

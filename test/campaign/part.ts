@@ -28,6 +28,7 @@ export function beginPart({ rounds }: { rounds: number }) {
   return {
     rounds: options.rounds ?? (options.minutes === undefined ? rounds : Number.POSITIVE_INFINITY),
     minutes: options.minutes,
+    seed: options.seed,
     isOver: () => performance.now() > endMs,
     /** Two that do not disturb each other: the clients throw theirs in an order that the machine decides. */
     dice: () => ({ kinds: seeded('kinds', options.seed), clients: seeded('clients', options.seed + 1) }),

@@ -102,22 +102,11 @@ export function nameOf({ operation, place, call, error, first, times }: Case): s
   return `${operation.name}: ${call} ${error} in ${place}, from number ${first}, ${times === 1 ? 'once' : times}`
 }
 
-/** In one line for each operation and call, and all in all. */
-export function summary(verdicts: readonly Verdict[]): string {
-  const rows = [...new Set(verdicts.map(({ row }) => row))].sort()
-  const each = rows.map((row) =>
-    totals(
-      verdicts.filter((verdict) => verdict.row === row),
-      row,
-    ),
-  )
-  return [...each, totals(verdicts)].join('\n')
-}
-
-export function totals(verdicts: readonly Verdict[], row = 'all'): string {
+/** In one line. */
+export function totals(verdicts: readonly Verdict[]): string {
   const failed = verdicts.filter(({ problems }) => problems.length > 0).length
   const unmet = verdicts.filter(({ hits }) => hits === 0).length
-  return `${row}: ${verdicts.length} tried, ${failed} failed${unmet > 0 ? `, ${unmet} met no call` : ''}`
+  return `${verdicts.length} tried, ${failed} failed${unmet > 0 ? `, ${unmet} met no call` : ''}`
 }
 
 export function problemsIn(verdicts: readonly Verdict[]): string[] {
