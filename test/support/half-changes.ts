@@ -1,7 +1,7 @@
 /** A disk that goes on failing while a change is taken back: one position of each call in `npm test`, all of them in `test:long`. */
 import { expect, type TestContext } from 'vitest'
 import type { Operation } from './fault-operations.ts'
-import { faultTable, problemsIn, summary } from './fault-table.ts'
+import { faultTable, problemsIn, totals } from './fault-table.ts'
 import { seeded } from './seed.ts'
 
 type Case = Awaited<ReturnType<typeof faultTable>>['cases'][number]
@@ -20,7 +20,7 @@ export async function leaveNoHalf(
   })
   const failing = lasting.map((each): Case => ({ ...each, error: 'EIO' }))
   const verdicts = await run(count === 'all' ? failing : oneOfEach(failing))
-  console.info(`of ${failing.length}\n${summary(verdicts)}`)
+  console.info(`of ${failing.length}\n${totals(verdicts)}`)
   expect(problemsIn(verdicts)).toEqual([])
 }
 
