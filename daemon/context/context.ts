@@ -82,7 +82,7 @@ export function createContext(
 
   /** Long conversations are counted a little at a time: other requests are answered in between. */
   const countedMessages = async (given: readonly unknown[]): Promise<Message[]> => {
-    // To parse the body took its time already.
+    // Parsing the body has held the thread already.
     await turn()
     if (isDeeperThan(given, CAP_LEVELS)) throw new MemoryError('BAD_REQUEST', 'body.messages: nested too deeply')
     await turn()

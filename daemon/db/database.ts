@@ -34,7 +34,7 @@ export function prepareForBulk(db: Db): void {
   db.pragma('wal_autocheckpoint = 4000')
 }
 
-/** The thread that reads transcripts makes them: most of what they copy is its own, and the main thread has no time to. */
+/** The thread that reads transcripts writes most of the log: it makes the checkpoints, earlier than the main thread would. */
 export function leaveCheckpoints(db: Db): void {
   db.pragma('wal_autocheckpoint = 8000')
 }

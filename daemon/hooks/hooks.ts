@@ -55,7 +55,7 @@ export function createHooks(
   const compacting = createLru<string, true>(MOST_COMPACTING)
   const secretFolders = createLru<string, boolean>(MOST_FOLDERS)
 
-  /** What a session is told is noted down under its folder. */
+  /** What a session is told is recorded under its folder, whose name must hold no credential. */
   const mayBeNoted = async (folder: string): Promise<boolean> => {
     const isSecret = secretFolders.get(folder) ?? (await pathHasSecret(folder))
     secretFolders.set(folder, isSecret)

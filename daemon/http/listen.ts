@@ -78,28 +78,28 @@ export function endWithBadRequest(socket: Duplex): void {
 
 const LOOK_MS = 1_000
 
-/** Stopping ends with the last request that was sent whole. One of which nothing more comes is not waited for, and neither is an idle caller. */
+/** Stops once every request that was sent whole is answered. Idle connections, and requests of which nothing more comes, are closed. */
 export function createStop(server: Server, clock: Clock): () => Promise<void> {
-  const open = new Map<Socket, IncomingMessage | undefined>()
+  const open = new Map<Socket, Set<IncomingMessage>>()
   server.on('connection', (socket) => {
-    open.set(socket, undefined)
+    open.set(socket, new Set())
     socket.once('close', () => open.delete(socket))
   })
   server.on('request', (request, response) => {
-    const { socket } = request
-    open.set(socket, request)
-    response.once('close', () => {
-      // The next one may have been sent ahead.
-      if (open.get(socket) === request) open.set(socket, undefined)
-    })
+    // More than one, where a caller sends ahead.
+    const requests = open.get(request.socket)
+    requests?.add(request)
+    response.once('close', () => requests?.delete(request))
   })
   return () =>
     new Promise((resolve) => {
       const seen = new Map<Socket, number>()
       const look = () => {
-        for (const [socket, request] of open) {
-          const isStill = !request || (!request.complete && seen.get(socket) === socket.bytesRead)
-          if (isStill) socket.destroy()
+        for (const [socket, requests] of open) {
+          // What arrived and was not taken up yet holds the rest of a body up: then the caller is not to blame.
+          const isHalf = ({ complete, readableLength }: IncomingMessage) => !complete && readableLength === 0
+          const isStill = requests.size === 0 || seen.get(socket) === socket.bytesRead
+          if (isStill && [...requests].every(isHalf)) socket.destroy()
           seen.set(socket, socket.bytesRead)
         }
       }

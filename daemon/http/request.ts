@@ -124,7 +124,7 @@ export function toFailure(error: unknown, { declared, takes, ref }: Known) {
   // A code that the route does not declare is a mistake of ours, not an answer.
   if (error instanceof MemoryError && isHttpCode(error.code) && [...universalCodes, ...declared].includes(error.code))
     return failure(error.code, message, error)
-  // The commit is written by then, and counts for the next start unless another one has taken its place.
+  // SQLite has written the commit by then: the next start finds it, unless a later commit overwrote it.
   const undecided = code === 'SQLITE_IOERR_FSYNC' ? '; it may still happen' : ''
   if (isDiskError(error))
     return failure('DEGRADED', `cannot write: ${message}${undecided}`, {

@@ -30,7 +30,7 @@ type AnyHandler = (call: ReturnType<typeof callOf>) => unknown
 /** The variables of a caller: a long text and three paths, each character of which may take six bytes there. */
 const HEADER_LIMIT_BYTES = 131_072
 
-/** For these a person waits, or a harness that stops asking; health must be told in any case. */
+/** A person waits for these, or a harness that gives up; health must be answered in any case. */
 const FIRST: ReadonlySet<RouteName> = new Set(['hook', 'recall', 'collectRecall', 'memoryPrompt', 'health'])
 
 export function createServer(core: Core) {
@@ -157,7 +157,7 @@ export function createServer(core: Core) {
         for (const [name, handle] of Object.entries(handlers) as [RouteName, AnyHandler][])
           addRoute(name, async (request, reply) => {
             if (!FIRST.has(name)) await givingWay.admit()
-            const answered = FIRST.has(name) ? givingWay.first() : undefined
+            const answered = FIRST.has(name) ? givingWay.beginUrgent() : undefined
             try {
               if (!schemas.has(name)) await loadSchemas(load)
               return await answer(schemas.get(name) as Route, handle, request, reply)

@@ -306,7 +306,7 @@ function prepareJobClaims(db: Db) {
   const kindsOf = ({ sorts }: Claim) =>
     sorts.flatMap(({ kinds, atOnce }) => ((atWork.pluck().get(JSON.stringify(kinds)) as number) < atOnce ? kinds : []))
 
-  /** Most looks find nothing, and this needs no lock: the main thread would stand still while transcripts are written. */
+  /** Reads only: a write would wait for the lock that the reading thread holds. */
   const isDue = (claim: Claim): boolean =>
     dead.get({ ...claim, longestMs: LEASE_MS }) !== undefined ||
     first(kindsOf(claim), claim.low, { nowMs: claim.nowMs, busy: '[]' }) !== undefined

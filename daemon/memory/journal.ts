@@ -187,6 +187,7 @@ export function createJournal(db: Db) {
   const all = (rows: unknown[]): Change[] => rows.map((row) => one(row) as Change)
   let settled = (applied.get() as number | undefined) ?? 0
   let unsearched = END
+  let patterns: number | undefined
   /** Changes before the mark that are in the files in part, or perhaps. */
   const open = new Set(noted.all() as number[])
   let isNoted = open.size > 0
@@ -203,10 +204,10 @@ export function createJournal(db: Db) {
     inTransaction?.()
     return changes.map((change) => add(change, null))
   })
-  const beginSearching = db.transaction((version: string): number => {
+  const beginSearching = db.transaction((): number => {
     const newest = newestId.get() as number
     forgetSearched.run()
-    mark.run(`searched ${version}`, newest)
+    mark.run(`searched ${patterns}`, newest)
     return newest
   })
   const withdrawAll = db.transaction((ids: readonly number[], why: string, onRollback?: () => void) => {
@@ -270,11 +271,16 @@ export function createJournal(db: Db) {
       const { actor, partOf, hash, exact } = found
       return { actor, partOf: partOf ?? undefined, hash: hash ?? undefined, exact: exact === 1 }
     },
-    /** Texts that come into the journal from now on are searched for credentials with the patterns of this version. */
-    searchedBy: (version: string): void => {
-      unsearched = (searchedBefore.get(version) as number | undefined) ?? beginSearching(version)
+    /** Texts that come into the journal from now on are searched for credentials with these patterns. */
+    searchWith: (number: number): void => {
+      patterns = number
+      unsearched = (searchedBefore.get(number) as number | undefined) ?? beginSearching()
     },
-    /** Whether these bytes of a file were, and no credential was found in them or in the name. */
+    /** Texts were copied from older changes: neither they nor what came before them counts as searched. */
+    distrust: (): void => {
+      if (patterns !== undefined) unsearched = beginSearching()
+    },
+    /** Whether these patterns searched these bytes, and the name of the file, and found no credential. */
     isSearched: (dir: string, file: string, hash: string | undefined): boolean => {
       const found = tip.get(dir, file, END) as TipRow | undefined
       return found !== undefined && found.id > unsearched && found.exact === 1 && found.hash === hash

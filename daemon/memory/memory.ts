@@ -2,6 +2,7 @@
 import type { Agent } from '../../schema/memory.ts'
 import type { Core } from '../core.ts'
 import type { ProjectFinder, Projects } from '../projects/projects.ts'
+import { PATTERNS } from '../secrets/redact.ts'
 import { createCatalogue } from './catalogue.ts'
 import { createChangeRuns } from './change-run.ts'
 import { createConsolidation } from './consolidate.ts'
@@ -41,7 +42,12 @@ export function createMemory(core: Core, projects: Projects) {
     repaired(`completed changes that a kill had interrupted: ${recovery.completed.length}`)
   for (const problem of recovery.problems) repaired(`interrupted changes could not be completed in ${problem}`)
   for (const move of settledMoves) repaired(move)
-  journal.searchedBy(core.version)
+  try {
+    journal.searchWith(PATTERNS)
+  } catch (error) {
+    // Until the next start each memory is searched again when it is shown.
+    if (!core.disk.blames(error)) throw error
+  }
 
   const checks = createWriteChecks(core, projects, journal, tombstones)
   const writer = createWriter(core, projects, journal, reviews, checks)

@@ -222,6 +222,7 @@ function createFollowing(db: Db, journal: Journal, projects: Projects) {
       })
       if (entries.length > 0) {
         journal.append(entries)
+        journal.distrust()
         journal.settle()
       }
       project(ends)

@@ -1,5 +1,5 @@
 /** Scheduling helpers: one task at a time per key, pauses in long work, and rest for requests. */
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Clock, Timer } from './clock.ts'
 
@@ -28,7 +28,7 @@ export function createTurns(): (chars: number) => Promise<void> {
     since += chars
     if (since < MOST_CHARS) return
     since = 0
-    await turn()
+    await nextTurn()
   }
 }
 
@@ -41,7 +41,7 @@ const LONGEST_REST_MS = 300
 const MOST_WAITING = 256
 /** A recall that waits for a model precedes others no longer than this. */
 const URGENT_MS = 250
-/** Where hooks come without a pause, the rest goes on after so long, one thing in a turn of the thread. */
+/** While hooks keep coming, the rest goes on once the first of it has waited this long, one in each turn of the event loop. */
 const LONGEST_WAIT_MS = 100
 const LOOK_MS = 10
 
@@ -64,26 +64,26 @@ export function createGivingWay({ busy, elapsed, after }: Clock) {
   const look = (): void => {
     timer?.stop()
     timer = undefined
-    const lanes = [requests, pieces].filter(({ length }) => length > 0)
+    const queues = [requests, pieces].filter(({ length }) => length > 0)
     const waitedMs = ([first]: Waiting[]) => elapsed() - (first?.sinceMs ?? 0)
-    const overdue = lanes.filter((lane) => waitedMs(lane) >= LONGEST_WAIT_MS)
-    const next = overdue.sort((a, b) => waitedMs(b) - waitedMs(a))[0] ?? (isUrgent() ? undefined : lanes[0])
+    const overdue = queues.filter((queue) => waitedMs(queue) >= LONGEST_WAIT_MS)
+    const next = overdue.sort((a, b) => waitedMs(b) - waitedMs(a))[0] ?? (isUrgent() ? undefined : queues[0])
     next?.shift()?.go()
     if (next) lookSoon()
-    else if (lanes.length > 0) timer = after(LOOK_MS, look)
+    else if (queues.length > 0) timer = after(LOOK_MS, look)
   }
   /** In the next turn: what is urgent and has come in this one is known by then. */
   const lookSoon = (): void => {
     if (isLooking || requests.length + pieces.length === 0) return
     isLooking = true
-    void turn().then(() => {
+    void nextTurn().then(() => {
       isLooking = false
       look()
     })
   }
-  const wait = (lane: Waiting[]) =>
+  const wait = (queue: Waiting[]) =>
     new Promise<void>((go) => {
-      lane.push({ sinceMs: elapsed(), go })
+      queue.push({ sinceMs: elapsed(), go })
       lookSoon()
     })
 
@@ -92,7 +92,7 @@ export function createGivingWay({ busy, elapsed, after }: Clock) {
       isAsked = true
     },
     /** For a hook or a recall; what it returns is called when it is answered. */
-    first: (): (() => void) => {
+    beginUrgent: (): (() => void) => {
       const mine = { sinceMs: elapsed() }
       urgent.add(mine)
       return () => {

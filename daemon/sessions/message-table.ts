@@ -59,6 +59,7 @@ export function createMessageTable(current: () => Db) {
     place: db.prepare(`SELECT id, file, at FROM messages WHERE uid = ? AND session = ? AND sub_agent = ''`),
     after: db.prepare(afterSql(LIVE)),
     talkAfter: db.prepare(afterSql(THERE)),
+    has: db.prepare(`${MESSAGES} WHERE m.uid = ? AND m.session = ? AND ${LIVE}`),
     oldest: db
       .prepare('SELECT id FROM messages WHERE session = ? AND id <= ? ORDER BY id DESC LIMIT 1 OFFSET ?')
       .pluck(),
@@ -97,9 +98,9 @@ export function createMessageTable(current: () => Db) {
     after: (row: number, reached: Reached | undefined) => later('after', row, reached),
     /** What came later, with what was copied: a fork goes on from it, and has it in its context. */
     talkAfter: (row: number, reached: Reached | undefined) => later('talkAfter', row, reached),
-    /** From a message on, up to the one with a number, the last of them; all up to that where the first is not known. Loaded as they are used. */
+    /** From `uid` to the one with the id `upTo`, or the newest `most` of them; from the beginning where `uid` is not known. Loaded a page at a time. */
     from,
-    has: (row: number, uid: string) => placeOf(uid, row).id > 0,
+    has: (row: number, uid: string): boolean => statements().has.get(uid, row) !== undefined,
     /** The last ones before a message, newest first. */
     before: (row: number, uid: string, limit: number) =>
       statements().before.all({ row, id: placeOf(uid, row).id, limit }) as MessageRow[],

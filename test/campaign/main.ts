@@ -23,7 +23,7 @@ const usage = `usage: npm run campaign -- [part…] [--rounds n] [--minutes n] [
 
   part         only these; all of them without
   --rounds n   so many kills or cuts in place of a full run's; the other parts are always whole
-  --minutes n  for so long, for each part
+  --minutes n  for so long: kills and cuts each
   --seed n     to repeat the same choices; which client comes first is up to the machine
 
 parts:

@@ -150,7 +150,7 @@ export function openWorld(home: Home, random: Random, isCut = () => false) {
         return void problems.push(`not within ${PATIENCE_MS / 1_000} s: ${what}`)
   }
 
-  /** Lets the daemon do what it has to do, with no one in its way: then all that was said is known, once. */
+  /** Lets the daemon do what it has to do, undisturbed: then all that was said is known, once. */
   const drain = async () => {
     const client = connectAs('user')
     const isIdle = async () => {

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { connect as dial } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { routeFile } from '../../daemon/http/request.ts'
 import { createServer } from '../../daemon/http/server.ts'
@@ -322,6 +323,33 @@ describe('the server', () => {
     for (let seconds = 0; seconds < 3; seconds++) time.pass(1_000)
     await closed
     expect(await Promise.all(ended)).toEqual(['', expect.stringContaining('"ok":true')])
+  })
+
+  it('answers what was sent whole before it closes, with half a request behind it', async () => {
+    let finish = () => {}
+    const begun = new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    const gate = { open: () => {} }
+    const { path, server, time } = await serve({
+      health: async () => {
+        finish()
+        await new Promise<void>((resolve) => {
+          gate.open = resolve
+        })
+        return { ok: true, version: '1', pid: 1 }
+      },
+    })
+    const half = 'POST /v1/resume HTTP/1.1\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{'
+    const answered = converse(path, `GET /v1/health HTTP/1.1\r\n\r\n${half}`)
+    await begun
+    const closed = server.stop(new AbortController().signal)
+    for (let seconds = 0; seconds < 3; seconds++) time.pass(1_000)
+    gate.open()
+    const over = closed.then(() => true)
+    // The half is given up a second after the answer.
+    while (!(await Promise.race([over, turn(undefined)]))) time.pass(1_000)
+    expect(await answered).toContain('"ok":true')
   })
 
   it('lets a running request finish when it closes, and cuts it off only when told to', async () => {

@@ -255,7 +255,7 @@ describe('edits of other programs', () => {
     const rig = await started({ time: { ...manualTime(), clock: createClock() } })
     await put(rig, 'a.md', topic('One.'))
     rig.memory.start()
-    await rig.time.clock.delay(AFTER_START_MS)
+    await new Promise<void>((due) => rig.time.clock.after(AFTER_START_MS, due))
     await rig.memory.lookEverywhere()
     return rig
   }

@@ -73,14 +73,14 @@ describe('background work', () => {
 
 describe('beside hooks that come without a pause', () => {
   it('the rest has its turn after 100 ms, what has waited longest first', async () => {
-    const { time, done, note, first, admit, turn } = rig()
-    first()
+    const { time, done, note, beginUrgent, admit, turn } = rig()
+    beginUrgent()
     void turn().then(note('piece'))
     time.pass(60)
     void admit().then(note('request'))
     await settled()
     time.pass(30)
-    first()
+    beginUrgent()
     await settled()
     expect(done).toEqual([])
     time.pass(10)
@@ -92,8 +92,8 @@ describe('beside hooks that come without a pause', () => {
   })
 
   it('one that takes long, such as a recall that waits for a model, comes first for 250 ms only', async () => {
-    const { time, done, note, first, turn } = rig()
-    const answered = first()
+    const { time, done, note, beginUrgent, turn } = rig()
+    const answered = beginUrgent()
     time.pass(250)
     await turn().then(note('piece'))
     answered()

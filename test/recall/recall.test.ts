@@ -50,7 +50,7 @@ describe('recall for a prompt hook', () => {
     expect(await ask('zebra crossing', { sessionId: undefined })).toMatchObject({ skipped: 'none', memories: [] })
   })
 
-  it('searches for credentials once more what another version journaled, whose patterns may have known less', async () => {
+  it('searches for credentials once more what other patterns let into the journal', async () => {
     const before = await recallRig()
     const credential = chars(seeded('credential'), ALNUM, 36)
     before.put('release.md', `The token of the release is ghp_${credential}.`)
@@ -58,8 +58,9 @@ describe('recall for a prompt hook', () => {
     const change = { at: before.time.clock.now(), dir: before.dir, file: 'release.md', op: 'create' as const }
     const rest = { actor: 'external', reason: 'found', runId: undefined, undoable: false, evidence: [] }
     before.memory.journal.append([{ ...change, ...rest, before: undefined, after: { hash: hashOf(text), text } }])
+    before.core.db.history.exec(`UPDATE marks SET name = 'searched 0' WHERE name LIKE 'searched %'`)
     const { home, time } = before
-    const { ask } = await recallRig(undefined, { home, time, version: '0.0.1-test' })
+    const { ask } = await recallRig(undefined, { home, time })
     const { text: shown } = await ask('the token of the release')
     expect(shown).toContain('The token of the release is')
     expect(shown).not.toContain(credential)

@@ -14,12 +14,10 @@ type Options = {
   env?: Environment
   home?: ReturnType<typeof makeHome>
   time?: ReturnType<typeof manualTime>
-  version?: string
 }
 
 /** Opened again with the same home and time, it is the daemon after a restart. */
-export async function testCore(options: Options = {}) {
-  const { settings, env, home = makeHome(), time = manualTime(), version = '0.0.0-test' } = options
+export async function testCore({ settings, env, home = makeHome(), time = manualTime() }: Options = {}) {
   const { places } = home
   if (settings) {
     mkdirSync(dirname(places.configFile), { recursive: true })
@@ -31,7 +29,7 @@ export async function testCore(options: Options = {}) {
     settings: loadSettings(places.configFile, environment, places.home),
     env: environment,
     clock: time.clock,
-    version,
+    version: '0.0.0-test',
     lastStop: 'clean',
     terminal: undefined,
   })

@@ -5,6 +5,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { connect, type StrictClient } from '../../client/index.ts'
+import { AFTER_START_MS } from '../../daemon/core.ts'
 import { startDaemon as start } from '../../daemon/daemon.ts'
 import type { Clock } from '../../daemon/platform/clock.ts'
 import { ensurePrivateFolder } from '../../daemon/platform/files.ts'
@@ -30,7 +31,6 @@ type Options = { clock?: Clock; lastStop?: 'clean' | 'unclean' }
 
 const DRAIN_MS = 60_000
 /** For which a daemon that was started leaves everything else to its first callers. */
-const START_MS = 300
 
 /** The end of a connection is read in the turn after the one that closed it; until then a caller would use it again. */
 async function callersHaveHeard(): Promise<void> {
@@ -60,7 +60,7 @@ export async function startDaemon(home: Home, { clock, lastStop }: Options = {})
       terminal: { write, colour: 'off' },
     })
   })
-  time.pass(START_MS)
+  time.pass(AFTER_START_MS)
   const client = connect({ socket: places.socketPath, strict: true, deadlineMs: 10_000 })
   let stopped: Promise<{ code: number }> | undefined
   const stop = () => {
