@@ -244,6 +244,19 @@ describe('a move that a kill interrupts', () => {
 })
 
 const diskOf = (folder: string) => statSync(folder, { throwIfNoEntry: false })?.dev
+it('does not take for searched what stands in it of a time with other patterns', async () => {
+  const { rig, to, toDir } = await moved()
+  await put(rig, 'a.md', topic('Here once.'), to)
+  await rig.memory.forget(to, person, 'a.md', { reject: false, ifHash: undefined })
+  rmSync(toDir, { recursive: true })
+  rig.store.history.exec(`UPDATE marks SET name = 'searched 0' WHERE name LIKE 'searched %'`)
+  await rig.core.stop(0)
+  const next = await rig.open()
+  await move({ ...rig, memory: next.memory }, to)
+  const { hash } = next.memory.reading.get(to, person, 'a.md')
+  expect(next.memory.texts.isSearched(toDir, 'a.md', hash)).toBe(false)
+})
+
 const otherDisk = ['/dev/shm', '/tmp'].find((folder) => ![undefined, diskOf(tmpdir())].includes(diskOf(folder))) ?? ''
 
 it('holds nothing but folders until there is a file, a link or a device in it', () => {
