@@ -6,16 +6,19 @@ const answer = JSON.stringify({ type: 'assistant', text: 'Done.', end: 'final' }
 
 it('costs for twice as many equal lines without an id about twice as much', { timeout: 120_000 }, async () => {
   const rig = await ingestRig()
-  const cpuMs: number[] = []
-  // The first one warms up.
-  for (const turns of [1_000, 2_000, 4_000, 8_000]) {
-    rig.write(`s-${turns}.jsonl`, Array.from({ length: turns }, () => [user, answer]).flat())
-    const before = process.cpuUsage()
-    await rig.read('generic', `s-${turns}.jsonl`)
-    const { user: inUser, system } = process.cpuUsage(before)
-    cpuMs.push((inUser + system) / 1_000)
-  }
-  const [, once = 0, twice = 0, fourTimes = 0] = cpuMs
+  const sizes = [1_000, 2_000, 4_000]
+  const leastMs = sizes.map(() => Number.POSITIVE_INFINITY)
+  // The least of three: whatever else the process does meanwhile, such as collecting garbage of other tests, counts as well.
+  for (let round = 0; round < 3; round++)
+    for (const [n, turns] of sizes.entries()) {
+      const file = `s-${round}-${turns}.jsonl`
+      rig.write(file, Array.from({ length: turns }, () => [user, answer]).flat())
+      const before = process.cpuUsage()
+      await rig.read('generic', file)
+      const { user: inUser, system } = process.cpuUsage(before)
+      leastMs[n] = Math.min(leastMs[n] as number, (inUser + system) / 1_000)
+    }
+  const [once = 0, twice = 0, fourTimes = 0] = leastMs
   expect({ twice: twice / once, fourTimes: fourTimes / twice }).toEqual({
     twice: expect.toSatisfy((ratio: number) => ratio <= 2.5),
     fourTimes: expect.toSatisfy((ratio: number) => ratio <= 2.5),
