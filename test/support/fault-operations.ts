@@ -181,8 +181,8 @@ export const listeners: readonly Operation[] = [
 
 const RULE = 'Please always run check-one before you commit, because CI is strict.'
 const FIRST_MS = 2_000
-/** A look that failed is followed by another within a sweep, a job that failed by another within seconds. */
-const LATEST_MS = 45_000
+/** A look that failed is followed by another within a sweep, a job that failed twice, by the fault of another case, within a minute. */
+const LATEST_MS = 90_000
 
 /** What of a turn is known, once all of it is. */
 async function learned({ client, cwd, dir }: Ground, isNew: boolean) {
