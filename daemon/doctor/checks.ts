@@ -9,6 +9,7 @@ import { openFolder } from '../memory/folder.ts'
 import { loadIndex } from '../memory/index-file.ts'
 import { type Scan, scanMemories } from '../memory/scan.ts'
 import { message, readPrivateFile } from '../platform/files.ts'
+import { shellWord } from '../platform/text.ts'
 import { createDirectories, type Directory } from '../projects/projects.ts'
 
 export type Finding = { check: string; state: 'ok' | 'warning' | 'problem'; message: string; remedy?: string }
@@ -125,7 +126,7 @@ function lost(known: readonly Known[]): Finding[] {
   if (gone.length === 0) return [ok(check, `${known.length} known, none of them gone`)]
   return gone.map(({ dir, root, count }) => {
     const memories = count === 1 ? 'a memory of it is' : `${count} memories of it are`
-    const remedy = `if it was moved: memoryd move ${quoted(root)} <where it is now>`
+    const remedy = `if it was moved: memoryd move ${shellWord(root)} <where it is now>`
     return warning(check, `${root} is gone, and ${memories} still in ${dir}`, remedy)
   })
 }
@@ -149,13 +150,14 @@ function cutOff(known: readonly Known[]): Finding[] {
 }
 
 function unfindable(known: readonly Known[]): Finding[] {
-  return known.flatMap(({ dir, scan }) => {
+  return known.flatMap(({ dir, roots, scan }) => {
     const vague = scan.items.filter(({ description }) => isVague(description)).map(({ file }) => file)
     if (vague.length === 0) return []
     const named = vague.slice(0, NAMED).join(', ')
     const rest = vague.length > NAMED ? ` and ${vague.length - NAMED} more` : ''
     const what = `no agent will find ${named}${rest} in ${dir}: the description says too little or is missing`
-    const remedy = 'say in the description what the memory holds: memoryd edit <file>, or any editor'
+    const edit = `memoryd edit --project ${shellWord(roots[0] ?? dir)} ${shellWord(vague[0] ?? '')}`
+    const remedy = `say in the description what the memory holds, in any editor or with: ${edit}`
     return [warning('descriptions', what, remedy)]
   })
 }
@@ -177,10 +179,6 @@ function indexIn(dir: string): string {
 /** A link left behind leads to another project. */
 function isThere(root: string): boolean {
   return lstatSync(root, { throwIfNoEntry: false })?.isDirectory() === true
-}
-
-function quoted(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }
 
 /** Words that could stand over any memory. */

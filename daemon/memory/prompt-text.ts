@@ -2,7 +2,7 @@
 import { GUIDELINES_CHARS } from '../../schema/caller.ts'
 import type { AgentScope } from '../../schema/memory.ts'
 import type { MemoryType } from '../../schema/values.ts'
-import { grouped } from '../platform/text.ts'
+import { grouped, shellWord } from '../platform/text.ts'
 import { INDEX_BYTES, INDEX_LINES } from './index-file.ts'
 import { oneLine } from './pointer.ts'
 
@@ -135,10 +135,6 @@ function code(text: string): string {
   const longest = Math.max(...[...line.matchAll(/`+/g)].map(([run]) => run.length))
   const fence = '`'.repeat(longest + 1)
   return `${fence} ${line} ${fence}`
-}
-
-function shellWord(path: string): string {
-  return /^[\w./~+-]+$/.test(path) && !path.startsWith('~') ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`
 }
 
 type Guide = {

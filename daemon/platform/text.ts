@@ -90,6 +90,11 @@ export function safeId(id: string): string {
   return SAFE.test(id) && !DOTS_ONLY.test(id) ? id : createHash('sha256').update(id).digest('hex')
 }
 
+/** A path as one word of a command that is pasted into a shell. */
+export function shellWord(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`
+}
+
 /** A name for a sentence: quoted, cut, without invisible characters. */
 export function shown(name: string): string {
   const cut = name.length > 80 ? `${[...name.slice(0, 160)].slice(0, 80).join('')}…` : name

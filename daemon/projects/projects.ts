@@ -8,6 +8,7 @@ import type { Paused, Status } from '../../schema/process.ts'
 import type { Core } from '../core.ts'
 import type { Db } from '../db/database.ts'
 import { createLru } from '../platform/lru.ts'
+import { shellWord } from '../platform/text.ts'
 import {
   agentDirOf,
   chooseMemoryDir,
@@ -174,7 +175,7 @@ export function createProjects(core: Core, policyFile = POLICY_FILE) {
           throw new MemoryError(
             'CONFLICT',
             `${root} stays paused because ${cover === EVERYWHERE ? 'everything' : cover} is paused`,
-            { hint: cover === EVERYWHERE ? 'resume without a folder' : `resume ${cover} instead` },
+            { hint: resuming(cover) },
           )
         pauses.remove(root)
       }
@@ -186,9 +187,14 @@ export function createProjects(core: Core, policyFile = POLICY_FILE) {
 }
 
 export function memoryOff(root: string, off: string): MemoryError {
-  return new MemoryError('MEMORY_OFF', `memory is off for ${root}: ${off}`, {
-    hint: 'run: memoryd resume, or remove the setting named above',
-  })
+  const [, cover] = /^paused (?:in )?(.*)$/s.exec(off) ?? []
+  const hint = cover === undefined ? 'to have memory here, change that setting' : resuming(cover)
+  return new MemoryError('MEMORY_OFF', `memory is off for ${root}: ${off}`, { hint })
+}
+
+/** Without a folder it would end the pauses of other projects, too. */
+function resuming(cover: string): string {
+  return /^\/./.test(cover) ? `run: memoryd resume --project ${shellWord(cover)}` : 'to end all pauses: memoryd resume'
 }
 
 function keyOf(cwd: string, { CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES: _, ...deciding }: Variables): string {

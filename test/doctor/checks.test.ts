@@ -147,7 +147,7 @@ describe('the doctor', () => {
         check: 'descriptions',
         state: 'warning',
         message: expect.stringMatching(/^no agent will find \w+\.md, \w+\.md, \w+\.md and 1 more in /),
-        remedy: expect.stringContaining('memoryd edit'),
+        remedy: expect.stringMatching(new RegExp(`memoryd edit --project ${rig.cwd} \\w+\\.md$`)),
       },
     ])
   })

@@ -132,7 +132,13 @@ describe('memories over the socket', () => {
     await daemon.client.pause({ cwd: join(cwd) })
     expect(await daemon.client.memories({ cwd })).toMatchObject({ items: [], skipped: 'off' })
     expect(await daemon.client.memoryIndex({ cwd })).toMatchObject({ content: '', skipped: 'off' })
-    await expect(daemon.client.remember({ cwd, text: 'Something else' })).rejects.toMatchObject({ code: 'MEMORY_OFF' })
+    await expect(daemon.client.remember({ cwd, text: 'Something else' })).rejects.toMatchObject({
+      code: 'MEMORY_OFF',
+      hint: `run: memoryd resume --project ${cwd}`,
+    })
+    await daemon.client.pause()
+    const everywhere = { message: expect.stringMatching(/: paused everywhere$/), hint: 'to end all pauses: memoryd resume' }
+    await expect(daemon.client.remember({ cwd, text: 'Something else' })).rejects.toMatchObject(everywhere)
     await daemon.client.resume()
     expect((await daemon.client.memories({ cwd })).items).toHaveLength(1)
     const off = await rawRequest(home.places.socketPath, {
