@@ -22,8 +22,8 @@ export const declaring =
   }
 
 /** Most likely a variable that is not set; it must not mean the current folder. */
-function refuseEmpty({ args }: Command): void {
-  if (args.includes(''))
+function refuseEmpty(command: Command): void {
+  if ([...command.args, ...Object.values(command.opts())].includes(''))
     throw new MemoryError('BAD_REQUEST', 'an argument is empty', { hint: 'leave it out, or fill it in' })
 }
 
@@ -35,9 +35,8 @@ export const runner =
   }
 
 export function wholeNumber(text: string): number {
-  const value = Number(text)
-  if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError('expected a whole number')
-  return value
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('expected a whole number')
+  return Number(text)
 }
 
 export function addDaemonCommands(program: Command, context: MakeContext): void {

@@ -1,5 +1,7 @@
 /** What every command gets: where things are, how to ask the daemon and the user, how to print. */
+import { statSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
+import { MemoryError } from '../../schema/errors.ts'
 import type { Environment, Places } from '../../schema/rendezvous.ts'
 import type { StrictClient } from '../client.ts'
 import type { connect } from '../index.ts'
@@ -53,6 +55,14 @@ export function count(number: number, what: string): string {
 
 export function asked(number: number): string {
   return String(Math.min(Math.max(number, 1), 999))
+}
+
+export function refuseNoFolder(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
+  throw new MemoryError('REFUSED', `there is no folder ${folder}; nothing was changed`, {
+    reason: 'path',
+    hint: 'give --project the folder of a project, or run it there without one',
+  })
 }
 
 export async function asUser<T>({ connect, places }: Context, act: (client: StrictClient) => Promise<T>): Promise<T> {

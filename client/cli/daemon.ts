@@ -8,7 +8,7 @@ import { createProcesses, readHolder } from '../../daemon/platform/process.ts'
 import { exitCodes, MemoryError } from '../../schema/errors.ts'
 import type { Status } from '../../schema/process.ts'
 import type { Holder } from '../../schema/rendezvous.ts'
-import { type Context, columns } from './context.ts'
+import { type Context, columns, refuseNoFolder } from './context.ts'
 import { daemonMain } from './installation.ts'
 import { findService } from './service/service.ts'
 
@@ -232,6 +232,7 @@ export type PauseOptions = { project?: string | true }
 export async function setPaused(context: Context, to: 'pause' | 'resume', { project }: PauseOptions): Promise<void> {
   const client = context.connect({ socket: context.places.socketPath, strict: true })
   const input = project === undefined ? {} : { cwd: resolve(project === true ? '.' : project) }
+  if (to === 'pause' && input.cwd) refuseNoFolder(input.cwd)
   const paused = await client[to](input).finally(client.close)
   context.print.result(paused, () => {
     if (paused.all) return ['paused everywhere: nothing is captured or recalled']

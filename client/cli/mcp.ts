@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { serveMcp } from '../mcp/server.ts'
-import type { Context } from './context.ts'
+import { type Context, refuseNoFolder } from './context.ts'
 import { cliMain, version } from './installation.ts'
 
 /** A model's tool call may wait longer than a hook, and a daemon may have to be started first. */
@@ -12,6 +12,8 @@ const DEADLINE_MS = 30_000
 type McpOptions = { project?: string; autostart: boolean }
 
 export async function mcp({ connect, places, self }: Context, options: McpOptions): Promise<void> {
+  const cwd = resolve(options.project ?? '.')
+  refuseNoFolder(cwd)
   const client = connect({
     socket: places.socketPath,
     strict: true,
@@ -20,7 +22,6 @@ export async function mcp({ connect, places, self }: Context, options: McpOption
     ...(options.autostart && { autostart: { command: [process.execPath, cliMain, 'start'] } }),
   })
   const onError = (error: Error) => void process.stderr.write(`memoryd mcp: ${error.message}\n`)
-  const cwd = resolve(options.project ?? '.')
   const input = Readable.from(untilAnswered(process.stdin))
   const server = serveMcp({ client, cwd, version, self }, input, onError)
   await once(input, 'close')

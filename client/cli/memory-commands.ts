@@ -1,10 +1,12 @@
 /** The commands about memories and sessions, as the command line declares them. What a command does is imported when it runs. */
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { MemoryError } from '../../schema/errors.ts'
 import type { HarnessName } from '../../schema/session.ts'
 import type { MemoryType } from '../../schema/values.ts'
 import { declaring, type MakeContext, runner, wholeNumber } from './commands.ts'
+import { refuseNoFolder } from './context.ts'
 import type { Where } from './memories.ts'
 
 const harnesses: readonly HarnessName[] = ['claude-code', 'codex', 'gemini', 'pi', 'generic']
@@ -20,7 +22,10 @@ export function addMemoryCommands(program: Command, context: MakeContext): void 
     command(usage, description, ...examples)
       .option('--project <folder>', 'another project than that of this folder')
       .hook('preAction', (running) => {
-        running.setOptionValue('cwd', resolve(running.opts<{ project?: string }>().project ?? '.'))
+        const cwd = resolve(running.opts<{ project?: string }>().project ?? '.')
+        // What is kept of a project that was moved can still be seen.
+        if (/^(remember|recall|import|edit)$/.test(running.name()) || existsSync(cwd)) refuseNoFolder(cwd)
+        running.setOptionValue('cwd', cwd)
       })
   const typeOption = () => new Option('--type <type>', 'the kind of memory').choices(types)
   const memories = () => import('./memories.ts')

@@ -139,6 +139,10 @@ describe('the command', () => {
         ['import', ''],
         ['move', '', '/new'],
         ['jobs', 'show', ''],
+        ['list', '--project', ''],
+        ['list', '--search='],
+        ['undo', '--run', ''],
+        ['pause', '--project='],
       ].map((args): [string[], string] => [args, 'an argument is empty\nleave it out, or fill it in']),
       [['recall', 'x', '-n', '0'], '1 to 5 memories are given for one question\n-n 5'],
       [['forget'], 'name a memory\nmemoryd list lists memories'],
@@ -147,6 +151,30 @@ describe('the command', () => {
     ]
     for (const [args, told] of wrong)
       expect(await memoryd(home, ...args)).toEqual({ code: 2, stdout: '', stderr: `memoryd: ${told}\n` })
+  })
+
+  it('takes no mistyped folder for a project, and shows what is kept of one that is gone', async () => {
+    const home = makeHome()
+    await startDaemon(home)
+    const gone = join(home.dir, 'shopp')
+    const file = join(home.dir, 'README.md')
+    writeFileSync(file, '')
+    const refused: [string, ...string[]][] = [
+      [gone, 'remember', 'We deploy on Mondays'],
+      [gone, 'recall', 'deploy'],
+      [gone, 'import', '--memories', '-'],
+      [gone, 'edit', 'a.md'],
+      [gone, 'pause'],
+      [gone, 'mcp'],
+      [file, 'list'],
+    ]
+    for (const [folder, ...args] of refused)
+      expect(await memoryd(home, ...args, '--project', folder)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(`there is no folder ${folder}`),
+      })
+    for (const command of ['list', 'history', 'export', 'resume'])
+      expect(await memoryd(home, command, '--project', gone)).toMatchObject({ code: 0, stderr: '' })
   })
 
   it('shows what people wrote as it is, and tells how to call itself where it speaks for itself', async () => {
@@ -214,6 +242,7 @@ describe('the command', () => {
       stderr: expect.stringContaining('Did you mean status'),
     })
     expect(await memoryd(home, 'logs', '-n', 'x')).toMatchObject({ code: 2 })
+    expect(await memoryd(home, 'logs', '--lines', '')).toMatchObject({ code: 2 })
     expect(await memoryd(home, 'logs')).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no log') })
     expect((await memoryd(home, '--version')).stdout).toMatch(/^memoryd \d+\.\d+\.\d+ \(protocol 1\)\n$/)
     expect(
@@ -237,6 +266,7 @@ describe('the command', () => {
     expect((await memoryd(home, 'pause', '--project')).stdout).toBe(`paused in:\n  ${home.dir}\n`)
     expect((await memoryd(home, 'pause')).stdout).toBe('paused everywhere: nothing is captured or recalled\n')
     const shop = join(home.dir, 'shop')
+    mkdirSync(shop)
     expect(await memoryd(home, 'resume', '--project', home.dir)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('stays paused because everything is paused'),

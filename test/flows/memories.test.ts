@@ -137,7 +137,10 @@ describe('memories over the socket', () => {
       hint: `run: memoryd resume --project ${cwd}`,
     })
     await daemon.client.pause()
-    const everywhere = { message: expect.stringMatching(/: paused everywhere$/), hint: 'to end all pauses: memoryd resume' }
+    const everywhere = {
+      message: expect.stringMatching(/: paused everywhere$/),
+      hint: 'to end all pauses: memoryd resume',
+    }
     await expect(daemon.client.remember({ cwd, text: 'Something else' })).rejects.toMatchObject(everywhere)
     await daemon.client.resume()
     expect((await daemon.client.memories({ cwd })).items).toHaveLength(1)

@@ -1,9 +1,9 @@
 /** `memoryd connect` and `disconnect`: our hooks into the settings of a harness, and out again. */
-import { existsSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { MemoryError } from '../../../schema/errors.ts'
 import { HOOK_MARK } from '../../../schema/hook.ts'
-import type { Context } from '../context.ts'
+import { type Context, refuseNoFolder } from '../context.ts'
 import { cliMain, hookScript, quoted, shellWord } from '../installation.ts'
 import { createConnections, hashOf, type KnownConnection, lost } from './connections.ts'
 import { addHooks, boundFor, type Events, hasHooks, Misshapen, removeHooks, splitMark } from './hook-settings.ts'
@@ -105,14 +105,6 @@ function disconnectFile(connections: Connections, path: string, { dryRun, target
 
 function projectFolder({ project }: ConnectOptions): string | undefined {
   return project === true ? repositoryOf(process.cwd()) : project && resolve(project)
-}
-
-function refuseNoFolder(folder: string): void {
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
-  throw new MemoryError('REFUSED', `there is no folder ${folder}; nothing was changed`, {
-    reason: 'path',
-    hint: 'give --project the folder of a project, or run it there without one',
-  })
 }
 
 type Found = ReturnType<typeof readSettings>
