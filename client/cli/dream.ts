@@ -55,7 +55,7 @@ async function followed(client: StrictClient, cwd: string, screen: Screen): Prom
   const begun = await client.dream({ cwd, force: true })
   if (!begun.started)
     throw new MemoryError('CONFLICT', `no dream was started: ${begun.why ?? begun.gate}`, {
-      hint: 'memoryd dream --explain tells more',
+      hint: 'run: memoryd dream --explain',
     })
   const { jobId } = begun
   const look = async () => {
@@ -86,7 +86,7 @@ async function followed(client: StrictClient, cwd: string, screen: Screen): Prom
     const { skipped } = ((await client.job({ id: jobId })).result ?? {}) as { skipped?: string }
     if (skipped === undefined) return end
     // It has no report: the last one would be that of another dream.
-    const hint = 'memoryd dream --last has the last one'
+    const hint = 'to see the last one: memoryd dream --last'
     throw new MemoryError('CONFLICT', `there was no dream: ${skipped}`, { hint })
   } finally {
     leaving.abort()

@@ -80,7 +80,7 @@ export async function forget(context: Context, file: string | undefined, options
     return context.print.result({ lifted: id }, () => [`what tombstone ${id} rejected may be said again`])
   }
   if (options.rejected) return listRejected(context)
-  if (file === undefined) throw new MemoryError('BAD_REQUEST', 'name a memory', { hint: 'memoryd list lists memories' })
+  if (file === undefined) throw new MemoryError('BAD_REQUEST', 'name a memory', { hint: 'run: memoryd list' })
   if (options.purge) return purge(context, file, options)
   const reject = options.reject ? 'true' : 'false'
   const done = await asUser(context, (client) => client.forget({ cwd: options.cwd, file, reject }))

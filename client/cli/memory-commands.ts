@@ -59,7 +59,7 @@ export function addMemoryCommands(program: Command, context: MakeContext): void 
     .option('--session <id>', 'which memories a session was given, and when')
     .action(async (file: string | undefined, options: Where & { session?: string }) => {
       if ((file === undefined) === (options.session === undefined))
-        throw wrongUsage('name a memory or a session', 'memoryd list lists memories')
+        throw wrongUsage('name a memory or a session', 'run: memoryd list')
       if (file !== undefined) return (await memories()).why(context(), file, options)
       return (await sessions()).whySession(context(), options.session as string)
     })
@@ -135,12 +135,11 @@ Narrow it with session:<id>, role:person|agent|tool, since:<date, or 7d, 12h, 2w
   )
     .option('--run <run>', 'all changes of a run')
     .action(async (change: string | undefined, { run }: { run?: string }) => {
-      if (change === undefined && run === undefined)
-        throw wrongUsage('name a change or a run', 'memoryd history lists them')
+      if (change === undefined && run === undefined) throw wrongUsage('name a change or a run', 'run: memoryd history')
       if (change !== undefined && run !== undefined)
         throw wrongUsage('name a change or a run, not both', `to undo the run: memoryd undo --run ${run}`)
       if (change !== undefined && !isNumber(change))
-        throw wrongUsage(`${change} is not the number of a change`, 'memoryd history lists them')
+        throw wrongUsage(`${change} is not the number of a change`, 'run: memoryd history')
       return (await memories()).undo(context(), change, run)
     })
   inProject(
@@ -151,9 +150,9 @@ Narrow it with session:<id>, role:person|agent|tool, since:<date, or 7d, 12h, 2w
     'memoryd review reject 5',
   ).action(async (decision: string | undefined, id: string | undefined) => {
     if (decision !== undefined && (!['approve', 'reject'].includes(decision) || id === undefined))
-      throw wrongUsage('say approve or reject, and which', 'memoryd review lists what waits')
+      throw wrongUsage('say approve or reject, and which', 'run: memoryd review')
     if (id !== undefined && !isNumber(id))
-      throw wrongUsage(`${id} is not the number of a change that waits`, 'memoryd review lists them')
+      throw wrongUsage(`${id} is not the number of a change that waits`, 'run: memoryd review')
     return (await memories()).review(context(), decision as 'approve' | 'reject' | undefined, id)
   })
   inProject(
@@ -181,10 +180,7 @@ gone on with by doing it again. Memories come with their rejections, and nothing
     .option('--memories <file>', 'a file that memoryd export wrote; - is standard input')
     .action(async (folder: string | undefined, { cwd, memories, harness, project }: ImportOptions) => {
       if ((folder === undefined) === (memories === undefined))
-        throw wrongUsage(
-          'name a folder with transcripts, or a file after --memories',
-          'memoryd import --help has examples',
-        )
+        throw wrongUsage('name a folder with transcripts, or a file after --memories', 'run: memoryd import --help')
       if (memories !== undefined) {
         if (harness !== undefined) throw wrongUsage('--harness is about transcripts', 'leave it out')
         return (await transfer()).importMemories(context(), memories, cwd)

@@ -34,7 +34,7 @@ export function createJobs(core: Core, models: Models) {
   }
   const found = (id: string): Job => {
     const job = table.get(id)
-    if (!job) throw new MemoryError('NOT_FOUND', `there is no job ${id}`, { hint: 'memoryd jobs lists them' })
+    if (!job) throw new MemoryError('NOT_FOUND', `there is no job ${id}`, { hint: 'run: memoryd jobs' })
     return job
   }
   const shown = (job: Job) => shownJob(job, runner.progressOf(job.id))
@@ -65,7 +65,9 @@ export function createJobs(core: Core, models: Models) {
       const answer = runner.retry(id) ?? { refused: found(id).state }
       if ('retried' in answer) return whole(answer.retried)
       if ('by' in answer)
-        throw new MemoryError('CONFLICT', `${answer.by} took its place`, { hint: `memoryd jobs show ${answer.by}` })
+        throw new MemoryError('CONFLICT', `${answer.by} took its place`, {
+          hint: `run: memoryd jobs show ${answer.by}`,
+        })
       throw new MemoryError('CONFLICT', `${id} is ${answer.refused}: there is nothing to try again`)
     },
     expire: (days: number) => table.expire(clock.now() - days * DAY_MS),

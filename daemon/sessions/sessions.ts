@@ -91,7 +91,8 @@ export function createSessions(core: Core, projects: Projects, reader: Transcrip
     const all = statements().named.all(id) as StoredSession[]
     const named = all.filter((row) => isShown(row) && (harness === undefined || row.harness === harness))
     const [row, ...others] = named
-    if (!row) throw new MemoryError('NOT_FOUND', `no session ${id} is known`, { hint: 'memoryd search names sessions' })
+    const hint = 'to find it by its words: memoryd search "a word of it"'
+    if (!row) throw new MemoryError('NOT_FOUND', `no session ${id} is known`, { hint })
     if (others.length > 0)
       throw new MemoryError('CONFLICT', `several harnesses have a session ${id}`, {
         hint: `add ?harness= with one of: ${named.map((other) => other.harness).join(', ')}`,

@@ -127,11 +127,11 @@ describe('the command', () => {
   it('says what was wrong with each thing it was asked, also without a daemon', async () => {
     const home = makeHome()
     const wrong: [string[], string][] = [
-      [['undo'], 'name a change or a run\nmemoryd history lists them'],
-      [['undo', 'abc'], 'abc is not the number of a change\nmemoryd history lists them'],
+      [['undo'], 'name a change or a run\nrun: memoryd history'],
+      [['undo', 'abc'], 'abc is not the number of a change\nrun: memoryd history'],
       [['undo', '3', '--run', 'r'], 'name a change or a run, not both\nto undo the run: memoryd undo --run r'],
-      [['review', 'approve'], 'say approve or reject, and which\nmemoryd review lists what waits'],
-      [['review', 'maybe', '1'], 'say approve or reject, and which\nmemoryd review lists what waits'],
+      [['review', 'approve'], 'say approve or reject, and which\nrun: memoryd review'],
+      [['review', 'maybe', '1'], 'say approve or reject, and which\nrun: memoryd review'],
       ...[
         ['remember', ''],
         ['recall', ''],
@@ -145,9 +145,9 @@ describe('the command', () => {
         ['pause', '--project='],
       ].map((args): [string[], string] => [args, 'an argument is empty\nleave it out, or fill it in']),
       [['recall', 'x', '-n', '0'], '1 to 5 memories are given for one question\n-n 5'],
-      [['forget'], 'name a memory\nmemoryd list lists memories'],
-      [['forget', '--purge'], 'name a memory\nmemoryd list lists memories'],
-      [['review', 'reject', 'x'], 'x is not the number of a change that waits\nmemoryd review lists them'],
+      [['forget'], 'name a memory\nrun: memoryd list'],
+      [['forget', '--purge'], 'name a memory\nrun: memoryd list'],
+      [['review', 'reject', 'x'], 'x is not the number of a change that waits\nrun: memoryd review'],
     ]
     for (const [args, told] of wrong)
       expect(await memoryd(home, ...args)).toEqual({ code: 2, stdout: '', stderr: `memoryd: ${told}\n` })
@@ -198,8 +198,8 @@ describe('the command', () => {
     const { pid } = await startDaemon(home)
     const asked: [string[], number, string][] = [
       [[], 2, 'npx memoryd start '],
-      [['notes', 'zz'], 1, 'no session zz is known\nnpx memoryd search names sessions'],
-      [['notes', 'zz', '--json'], 1, '"hint":"npx memoryd search names sessions"'],
+      [['notes', 'zz'], 1, 'no session zz is known\nto find it by its words: npx memoryd search "a word of it"'],
+      [['notes', 'zz', '--json'], 1, '"hint":"to find it by its words: npx memoryd search '],
       [['service'], 2, 'npx memoryd service install'],
       [['export', '--help'], 0, 'npx memoryd export | npx memoryd import --memories -'],
       [['mcp', '--help'], 0, 'npx memoryd connect mcp'],
@@ -401,15 +401,18 @@ describe('the command', () => {
         'there was no service',
         `stopped the daemon (pid ${pid})`,
         `deleted ${home.places.stateDir}`,
+        'no cache is left',
         'left alone: your memories',
-        'left alone: .consolidate-lock beside them, which keeps the time of the last dream\n',
+        'left alone: .consolidate-lock beside them, which keeps the time of the last dream',
+        'left alone: the program; to remove it: npm uninstall -g memoryd\n',
       ].join('\n'),
       stderr: '',
     })
     expect(existsSync(home.places.stateDir)).toBe(false)
     writeFileSync(home.places.configFile, '{}')
-    expect((await memoryd(home, 'uninstall', '--state')).stdout).toBe(
-      `there was no service\ndeleted ${home.places.stateDir}\nleft alone: your memories\nleft alone: ${home.places.configFile}\n`,
-    )
+    for (const option of ['--state', '--no-state'])
+      expect((await memoryd(home, 'uninstall', option)).stdout).toBe(
+        `there was no service\nthere was no state folder\nno cache is left\nleft alone: your memories\nleft alone: ${home.places.configFile}\nleft alone: the program; to remove it: npm uninstall -g memoryd\n`,
+      )
   })
 })

@@ -64,23 +64,26 @@ export async function uninstall(context: Context, { state }: { state?: boolean }
   const daemon = await endDaemon(context)
   const dreamt = existsSync(join(stateDir, 'dreams'))
   const question = `Also delete ${stateDir}, with the history that undo needs?`
-  const deleteState = state ?? (existsSync(stateDir) && (await confirm(question)) === 'yes')
+  const hadState = existsSync(stateDir)
+  const deleteState = hadState && (state ?? (await confirm(question)) === 'yes')
   if (deleteState) removeState(stateDir)
+  const kept = hadState ? `kept ${stateDir} (journal and backups); delete it with --state` : 'there was no state folder'
   const deleted = existsSync(stateDir) ? `all of ours in ${stateDir}; other files are there` : stateDir
   context.print.result({ service: hadService, hooks: files, failed, state: deleteState }, () => [
     hadService ? 'removed the service' : 'there was no service',
     ...(daemon ? [`stopped the daemon (pid ${daemon.pid})`] : []),
     ...files.map((file) => `took our hooks out of ${file}`),
     ...failed.map((why) => `hooks could not be taken out: ${why}`),
-    deleteState ? `deleted ${deleted}` : `kept ${stateDir} (journal and backups); delete it with --state`,
+    deleteState ? `deleted ${deleted}` : kept,
+    'no cache is left',
     'left alone: your memories',
     ...(dreamt ? ['left alone: .consolidate-lock beside them, which keeps the time of the last dream'] : []),
     ...(existsSync(configFile) ? [`left alone: ${configFile}`] : []),
+    ...(context.self === 'memoryd' ? ['left alone: the program; to remove it: npm uninstall -g memoryd'] : []),
   ])
 }
 
 function removeState(folder: string): void {
-  if (!existsSync(folder)) return
   for (const name of readdirSync(folder)) if (OURS.test(name)) rmSync(join(folder, name), { recursive: true })
   if (readdirSync(folder).length === 0) rmdirSync(folder)
 }
