@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { MemoryError } from './errors.ts'
 
 /** Raised when an old client could misread an answer; added fields do not count. */
@@ -80,6 +81,10 @@ export function parseHolder(text: string): Holder | undefined {
 }
 
 /** The version in package.json: one folder up from `schema/` as from `dist/`. */
+export function configSchemaFile(): string {
+  return fileURLToPath(new URL('../schema/config.schema.json', import.meta.url))
+}
+
 export function readVersion(): string {
   return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
 }

@@ -1,11 +1,10 @@
 /** What the command line declares, apart from the commands about memories. What a command does is imported when it runs. */
 import { tmpdir } from 'node:os'
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
-import { MemoryError } from '../../schema/errors.ts'
 import type { JobState } from '../../schema/job.ts'
 import { logLevels } from '../../schema/log-line.ts'
 import type { ConnectOptions } from './connect/connect.ts'
-import type { Context } from './context.ts'
+import { type Context, wrongUsage } from './context.ts'
 import type { PauseOptions } from './daemon.ts'
 
 export type MakeContext = (env?: NodeJS.ProcessEnv) => Context
@@ -17,6 +16,7 @@ export const declaring =
   (parent: Command) =>
   (usage: string, description: string, ...examples: string[]): Command => {
     const command = parent.command(usage).description(description).hook('preAction', refuseEmpty)
+    command.showHelpAfterError(`run: memoryd ${parent.parent ? `${parent.name()} ` : ''}${command.name()} --help`)
     if (examples.length === 0) return command
     return command.addHelpText('after', ['\nExamples:', ...examples.map((line) => `  ${line}`)].join('\n'))
   }
@@ -24,7 +24,7 @@ export const declaring =
 /** Most likely a variable that is not set; it must not mean the current folder. */
 function refuseEmpty(command: Command): void {
   if ([...command.args, ...Object.values(command.opts())].includes(''))
-    throw new MemoryError('BAD_REQUEST', 'an argument is empty', { hint: 'leave it out, or fill it in' })
+    throw wrongUsage('an argument is empty', 'leave it out, or fill it in')
 }
 
 export const runner =
@@ -120,6 +120,7 @@ export function addJobCommands(program: Command, context: MakeContext): void {
   )
   jobs
     .command('list', { isDefault: true })
+    .showHelpAfterError('run: memoryd jobs --help')
     .description('the newest jobs')
     .addOption(new Option('--state <state>', 'only jobs in this state').choices(jobStates))
     .option('-n, --lines <count>', 'how many', wholeNumber, 20)

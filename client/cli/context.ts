@@ -57,6 +57,15 @@ export function asked(number: number): string {
   return String(Math.min(Math.max(number, 1), 999))
 }
 
+/** Commander reports what is thrown while it parses arguments; this is thrown later. */
+export function wrongUsage(message: string, hint: string): MemoryError {
+  return new MemoryError('BAD_REQUEST', message, { hint })
+}
+
+export function isNumber(text: string): boolean {
+  return /^\d{1,15}$/.test(text)
+}
+
 export function refuseNoFolder(folder: string): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
   throw new MemoryError('REFUSED', `there is no folder ${folder}; nothing was changed`, {

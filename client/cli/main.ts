@@ -12,7 +12,7 @@ const self = ownCommandName(process.env)
 
 function typed(advice: string): string {
   const commands = program.commands.map((command) => command.name()).join('|')
-  return advice.replace(new RegExp(`(?<!npx )\\bmemoryd (?=(?:${commands})\\b)`, 'g'), `${self} `)
+  return advice.replace(new RegExp(`(?<!npx )\\bmemoryd (?=--help|\\[options\\]|(?:${commands})\\b)`, 'g'), `${self} `)
 }
 
 const program = new Command('memoryd')
@@ -20,6 +20,7 @@ const program = new Command('memoryd')
   .version(`memoryd ${version} (protocol ${PROTOCOL})`)
   .option('--json', 'print data instead of text')
   .configureHelp({ showGlobalOptions: true })
+  .showHelpAfterError('run: memoryd --help')
   .exitOverride()
   // Subcommands inherit this: help shows commands as they can be typed here.
   .configureOutput({
@@ -40,8 +41,8 @@ Examples:
   memoryd remember "We deploy on Mondays"   keep something for every agent in this project
   memoryd doctor                what is wrong, and what to do
 
-Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 no daemon answers, 4 a daemon already runs, 5 the set-up is wrong,
-130 ended with Ctrl-C while the daemon goes on.`,
+Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 no daemon answers, 4 another daemon holds the state folder,
+5 the set-up is wrong, 130 ended with Ctrl-C while the daemon goes on.`,
   )
 
 // Commander answers `help bogus` with all of the help, and without a word about it.

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { MemoryError } from '../../schema/errors.ts'
 import type { MemoryType } from '../../schema/values.ts'
-import { asked, asUser, type Context, confirm, harmless, inOneLine } from './context.ts'
+import { asked, asUser, type Context, confirm, harmless, inOneLine, isNumber, wrongUsage } from './context.ts'
 
 export type Where = { cwd: string }
 
@@ -50,7 +50,9 @@ export async function history(context: Context, file: string | undefined, option
   const { items } = await asUser(context, (client) => client.changes({ cwd, file, limit }))
   context.print.result({ items }, () =>
     items.length === 0
-      ? ['nothing has happened here yet']
+      ? file === undefined
+        ? ['nothing has happened here yet']
+        : [`nothing has happened to ${file}`, `run: ${context.self} list`]
       : items.map(
           ({ id, at, op, file, actor, reason }) =>
             `${id.padStart(5)}  ${at}  ${op.padEnd(7)} ${inOneLine(file)}  ${actor}: ${reason}`,
@@ -76,11 +78,12 @@ const PURGE_DEADLINE_MS = 600_000
 export async function forget(context: Context, file: string | undefined, options: ForgetOptions): Promise<void> {
   if (options.lift !== undefined) {
     const id = options.lift
+    if (!isNumber(id)) throw wrongUsage(`${id} is not the number of a rejection`, 'run: memoryd forget --rejected')
     await asUser(context, (client) => client.liftTombstone({ id }))
     return context.print.result({ lifted: id }, () => [`what tombstone ${id} rejected may be said again`])
   }
   if (options.rejected) return listRejected(context)
-  if (file === undefined) throw new MemoryError('BAD_REQUEST', 'name a memory', { hint: 'run: memoryd list' })
+  if (file === undefined) throw wrongUsage('name a memory', 'run: memoryd list')
   if (options.purge) return purge(context, file, options)
   const reject = options.reject ? 'true' : 'false'
   const done = await asUser(context, (client) => client.forget({ cwd: options.cwd, file, reject }))
@@ -95,9 +98,7 @@ async function purge(context: Context, file: string, options: ForgetOptions): Pr
   const question = `Purge ${file}, with its history, out of every backup? It cannot be undone.`
   const agreed = yes ? 'yes' : await confirm(harmless(question, 'off'))
   if (agreed === 'no-terminal')
-    throw new MemoryError('BAD_REQUEST', 'a purge cannot be undone, and there is no terminal to ask at', {
-      hint: 'add --yes',
-    })
+    throw wrongUsage('a purge cannot be undone, and there is no terminal to ask at', 'add --yes')
   if (agreed === 'no') return context.print.result({ purged: null }, () => ['nothing was purged'])
   const input = { cwd, file, reject: reject ? 'true' : 'false', purge: 'true' } as const
   const done = await asUser(context, (client) => client.forget(input, { deadlineMs: PURGE_DEADLINE_MS }))

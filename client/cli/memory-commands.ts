@@ -2,11 +2,10 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { MemoryError } from '../../schema/errors.ts'
 import type { HarnessName } from '../../schema/session.ts'
 import type { MemoryType } from '../../schema/values.ts'
 import { declaring, type MakeContext, runner, wholeNumber } from './commands.ts'
-import { refuseNoFolder } from './context.ts'
+import { isNumber, refuseNoFolder, wrongUsage } from './context.ts'
 import type { Where } from './memories.ts'
 
 const harnesses: readonly HarnessName[] = ['claude-code', 'codex', 'gemini', 'pi', 'generic']
@@ -197,15 +196,6 @@ gone on with by doing it again. Memories come with their rejections, and nothing
   inProject('edit <file>', 'open a memory in your editor', 'EDITOR=nano memoryd edit user_role.md').action(
     run(async () => (await memories()).edit),
   )
-}
-
-/** Commander reports what is thrown while it parses arguments; this is thrown later. */
-function wrongUsage(message: string, hint: string): MemoryError {
-  return new MemoryError('BAD_REQUEST', message, { hint })
-}
-
-function isNumber(text: string): boolean {
-  return /^\d{1,15}$/.test(text)
 }
 
 function date(text: string): string {

@@ -4,7 +4,7 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { RecallAnswer as Answer } from '../../schema/recall.ts'
 import type { Found, SessionNotes } from '../../schema/session.ts'
 import type { StrictClient } from '../client.ts'
-import { asked, asUser, type Context, inOneLine } from './context.ts'
+import { asked, asUser, type Context, inOneLine, wrongUsage } from './context.ts'
 
 export async function search(context: Context, words: string[], { cwd, lines }: { cwd: string; lines: number }) {
   const asking = { q: words.join(' '), cwd, limit: asked(lines) }
@@ -115,7 +115,7 @@ const reasons: Record<NonNullable<Answer['skipped']>, string> = {
 export async function recall(context: Context, words: string[], options: RecallOptions): Promise<void> {
   const { cwd, mode, lines, session, harness, explain } = options
   if (lines !== undefined && (lines < 1 || lines > MOST))
-    throw new MemoryError('BAD_REQUEST', `1 to ${MOST} memories are given for one question`, { hint: '-n 5' })
+    throw wrongUsage(`1 to ${MOST} memories are given for one question`, 'give -n 5')
   const answer = await asUser(context, (client) =>
     client.recall({ cwd, query: words.join(' '), mode, harness, k: lines, sessionId: session, explain }),
   )
@@ -137,8 +137,18 @@ function explained({ mode }: Answer, { fit, enough, ranked, model }: NonNullable
   ]
 }
 
+/** Several harnesses may have a session of that id. */
+function refuseUnknown(error: unknown): void {
+  if (error instanceof MemoryError && error.code === 'CONFLICT') return
+  throw error
+}
+
 export async function whySession(context: Context, id: string): Promise<void> {
-  const { items, sessionBytes } = await asUser(context, (client) => client.recalled({ id }))
+  const { items, sessionBytes } = await asUser(context, async (client) => {
+    const given = await client.recalled({ id })
+    if (given.items.length === 0) await client.session({ id }).catch(refuseUnknown)
+    return given
+  })
   context.print.result({ items, sessionBytes }, () =>
     items.length === 0
       ? ['this session was given no memory']

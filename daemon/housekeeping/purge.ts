@@ -12,7 +12,7 @@ import { closing, type Db, hasTable, numberIn, openForReading, removeDatabase, s
 import { readMemoryFile } from '../memory/folder.ts'
 import type { Memory } from '../memory/memory.ts'
 import { rejectedValues } from '../memory/tombstones.ts'
-import { onlyForPersons } from '../memory/write-checks.ts'
+import { noMemory, onlyForPersons } from '../memory/write-checks.ts'
 import type { NotesFile } from '../notes/notes-file.ts'
 import { findTraces, mayHold, type Purge, scrub } from './scrub.ts'
 
@@ -80,7 +80,7 @@ export function createPurges(core: Core, memory: Memory, notes: NotesFile) {
 
   const purgeAlone = async (dir: string, actor: string, file: string, how: How): Promise<Forgotten> => {
     const present = readMemoryFile(dir, file)
-    if (!present && !table.knows(dir, file)) throw new MemoryError('NOT_FOUND', `there is no memory ${file}`)
+    if (!present && !table.knows(dir, file)) throw noMemory(file)
     // A file that was renamed just now is known by its old name, and what goes is found by what it says.
     if (present) await memory.look(dir)
     let tombstone: number | undefined

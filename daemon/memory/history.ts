@@ -25,7 +25,7 @@ export function createHistory(projects: Projects, journal: Journal, tombstones: 
     },
     change: (id: string): Change => {
       const row = journal.get(Number(id))
-      if (!row) throw new MemoryError('NOT_FOUND', `there is no change ${id}`)
+      if (!row) throw new MemoryError('NOT_FOUND', `there is no change ${id}`, { hint: 'run: memoryd history' })
       return { ...toItem(row), before: row.before?.text ?? null, after: row.after?.text ?? null }
     },
     run: (id: string): Run => reportOf(id, journal),
@@ -45,7 +45,8 @@ export function createHistory(projects: Projects, journal: Journal, tombstones: 
       items: tombstones.list().map(({ id, at, file, excerpt }) => ({ id: String(id), at: isoTime(at), file, excerpt })),
     }),
     liftTombstone: (id: string): void => {
-      if (!tombstones.lift(Number(id))) throw new MemoryError('NOT_FOUND', `there is no tombstone ${id}`)
+      if (!tombstones.lift(Number(id)))
+        throw new MemoryError('NOT_FOUND', `there is no tombstone ${id}`, { hint: 'run: memoryd forget --rejected' })
     },
     reviews: () => ({ items: reviews.list().map(toReview) }),
   }

@@ -16,6 +16,7 @@ import type { Journal } from './journal.ts'
 import type { ScannedMemory } from './scan.ts'
 import type { SearchIndex } from './search-index.ts'
 import { type TopicFields, topicFields, withValues } from './topic-file.ts'
+import { noMemory } from './write-checks.ts'
 
 type ListFilter = { type: MemoryType | undefined; q: string | undefined }
 
@@ -49,8 +50,7 @@ export function createReader(
       const { dir, off } = (agent ? projects.ofAgent(agent) : projects).find(cwd, caller)
       const read = () => (at === undefined ? now(dir, file, mayBeAt) : then(journal, dir, file, at))
       const found = off === undefined ? read() : undefined
-      if (!found)
-        throw new MemoryError('NOT_FOUND', `there is no memory ${file}${at === undefined ? '' : ' at that time'}`)
+      if (!found) throw noMemory(at === undefined ? file : `${file} at that time`)
       return {
         ...toItem({ file, modifiedMs: found.modifiedMs }),
         ...topicFields(found.text),

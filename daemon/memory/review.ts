@@ -82,7 +82,10 @@ function rowOf({ runId, baseHash, before, after, evidence, ...same }: NewReview)
 export function createReview({ clock, db }: Core, reviews: Reviews, writer: Writer, tombstones: Tombstones) {
   const need = (id: number): Review => {
     const review = reviews.get(id)
-    if (!review) throw new MemoryError('NOT_FOUND', `there is no change ${id} that waits for review`)
+    if (!review)
+      throw new MemoryError('NOT_FOUND', `there is no change ${id} that waits for review`, {
+        hint: 'run: memoryd review',
+      })
     return review
   }
   /** The change, or all changes of the dream that it belongs to. */

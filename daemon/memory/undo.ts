@@ -15,7 +15,7 @@ export function createUndo(core: Core, projects: Projects, writer: Writer, journ
   const undo = async (changes: readonly Change[], author: Author): Promise<Written[]> => {
     const effective = changes.filter(({ op, partOf }) => op !== 'refused' && partOf === undefined)
     const first = effective[0]
-    if (!first) throw new MemoryError('NOT_FOUND', 'there is nothing to undo')
+    if (!first) throw new MemoryError('NOT_FOUND', 'there is nothing to undo', { hint: 'run: memoryd history' })
     if (waitsForReview(core, author.actor) || (isAgent(author.actor) && effective.some(({ actor }) => !isAgent(actor))))
       throw onlyForPersons("an agent may not undo a person's change")
     const all = [...new Set(effective.map(({ file }) => file))].map((file) =>
@@ -27,7 +27,7 @@ export function createUndo(core: Core, projects: Projects, writer: Writer, journ
     const conflicts = plans.flatMap((plan) => conflictOf(plan, now.get(plan.file)))
     if (conflicts.length > 0)
       throw new MemoryError('CONFLICT', `${conflicts.map(({ file, problem }) => `${file} ${problem}`).join('; ')}`, {
-        hint: 'nothing was undone; if a later change is in the way, undo that first, or edit by hand',
+        hint: 'nothing was undone; to see whether a later change is in the way: memoryd history',
         details: { conflicts },
       })
     const writes = [...plans.map(writeOf), ...indexWrites(effective, first.dir)]
@@ -51,7 +51,7 @@ export function createUndo(core: Core, projects: Projects, writer: Writer, journ
   return {
     change: async (id: number, actor: string): Promise<Written[]> => {
       const change = journal.get(id)
-      if (!change) throw new MemoryError('NOT_FOUND', `there is no change ${id}`)
+      if (!change) throw new MemoryError('NOT_FOUND', `there is no change ${id}`, { hint: 'run: memoryd history' })
       return undo([change], { actor, reason: `undo of change ${id}` })
     },
     run: async (runId: string, actor: string): Promise<{ runId: string; applied: Written[] }> => {
@@ -107,7 +107,8 @@ function conflictOf({ file, id, before, after, undoable, unbroken }: Plan, now: 
   if (!undoable && isPurged({ before, after })) return conflict('cannot be put back: it was purged')
   if (!undoable) return conflict('cannot be put back: what was before is not kept as it was')
   if (!unbroken) return conflict('was changed by another program in between')
-  return now === after?.hash ? [] : conflict('was changed since')
+  if (now === after?.hash) return []
+  return conflict(now === before?.hash ? 'is as it was before that already' : 'was changed since')
 }
 
 function writeOf({ file, before, after }: Plan): Write {

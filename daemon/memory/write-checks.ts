@@ -72,7 +72,7 @@ export function createWriteChecks(core: Core, projects: Projects, journal: Journ
       throw refused(
         'rejected-value',
         `${file} says again what was rejected on ${new Date(rejected.at).toISOString().slice(0, 10)}`,
-        `if it holds after all, lift tombstone ${rejected.id} first`,
+        `if it holds after all, run first: memoryd forget --lift ${rejected.id}`,
       )
     return { content: text, redacted: kinds, advice }
   }
@@ -96,8 +96,7 @@ export function createWriteChecks(core: Core, projects: Projects, journal: Journ
       const before = folder.read(file)
       refuseUnseen(write, author, before, tip)
       const beforeText = !before || isKeptExactly(tip, before) ? (before?.text ?? '') : (await redact(before.text)).text
-      if (content === null && !before && leaves !== 'nothing')
-        throw new MemoryError('NOT_FOUND', `there is no memory ${file}`)
+      if (content === null && !before && leaves !== 'nothing') throw noMemory(file)
       const after = content === null ? undefined : await checkContent(dir, write, before?.text ?? '')
       return { write, before, beforeText, after }
     },
@@ -136,6 +135,10 @@ export function isAgent(actor: string): boolean {
 
 export function waitsForReview({ settings }: Core, actor: string): boolean {
   return isAgent(actor) && settings.current().review === 'required'
+}
+
+export function noMemory(what: string): MemoryError {
+  return new MemoryError('NOT_FOUND', `there is no memory ${what}`, { hint: 'run: memoryd list' })
 }
 
 export function onlyForPersons(message: string): MemoryError {

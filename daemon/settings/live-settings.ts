@@ -1,7 +1,7 @@
 /** The settings in force: read from the file, reloaded when it changes, the last good ones kept when it is wrong. */
 import { readFileSync, statSync } from 'node:fs'
 import { MemoryError } from '../../schema/errors.ts'
-import type { Environment } from '../../schema/rendezvous.ts'
+import { configSchemaFile, type Environment } from '../../schema/rendezvous.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Health } from '../platform/health.ts'
 import type { Log } from '../platform/log.ts'
@@ -79,7 +79,7 @@ export function readSettings(file: string, env: Environment, home: string): Sett
   if ('settings' in parsed) return parsed.settings
   const problems = parsed.problems.join('\n').replaceAll('\n', '\n  ')
   throw new MemoryError('SETUP', `${file} is not a valid configuration:\n  ${problems}`, {
-    hint: `correct it, or move it away to use the defaults; every key is described in schema/config.schema.json`,
+    hint: `correct it, or move it away to use the defaults; every key is described in ${configSchemaFile()}`,
   })
 }
 

@@ -58,6 +58,7 @@ describe('a newcomer in an empty home', () => {
     writeFileSync(home.places.configFile, '{"log":{"level":"loud"}}')
     const restarted = await memoryd(home, 'restart')
     expect(restarted).toMatchObject({ code: 5, stdout: '', stderr: expect.stringContaining('got "loud"\ncorrect it') })
+    expect(existsSync(/described in (.*)/.exec(restarted.stderr)?.[1] ?? '')).toBe(true)
     expect(await client.health()).toMatchObject({ pid })
   })
 
@@ -144,8 +145,9 @@ describe('the command', () => {
         ['undo', '--run', ''],
         ['pause', '--project='],
       ].map((args): [string[], string] => [args, 'an argument is empty\nleave it out, or fill it in']),
-      [['recall', 'x', '-n', '0'], '1 to 5 memories are given for one question\n-n 5'],
+      [['recall', 'x', '-n', '0'], '1 to 5 memories are given for one question\ngive -n 5'],
       [['forget'], 'name a memory\nrun: memoryd list'],
+      [['forget', '--lift', 'x'], 'x is not the number of a rejection\nrun: memoryd forget --rejected'],
       [['forget', '--purge'], 'name a memory\nrun: memoryd list'],
       [['review', 'reject', 'x'], 'x is not the number of a change that waits\nrun: memoryd review'],
     ]
@@ -198,6 +200,8 @@ describe('the command', () => {
     const { pid } = await startDaemon(home)
     const asked: [string[], number, string][] = [
       [[], 2, 'npx memoryd start '],
+      [['--help'], 0, 'Usage: npx memoryd [options]'],
+      [['sttus'], 2, 'run: npx memoryd --help'],
       [['notes', 'zz'], 1, 'no session zz is known\nto find it by its words: npx memoryd search "a word of it"'],
       [['notes', 'zz', '--json'], 1, '"hint":"to find it by its words: npx memoryd search '],
       [['service'], 2, 'npx memoryd service install'],
@@ -239,9 +243,13 @@ describe('the command', () => {
     expect(JSON.parse(json.stderr)).toMatchObject({ error: { code: 'UNREACHABLE', hint: 'run: memoryd start' } })
     expect(await memoryd(home, 'sttus')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('Did you mean status'),
+      stderr: expect.stringMatching(/Did you mean status.*\nrun: memoryd --help\n$/),
     })
     expect(await memoryd(home, 'logs', '-n', 'x')).toMatchObject({ code: 2 })
+    for (const args of [['show'], ['jobs', 'show'], ['jobs', 'frob']]) {
+      const help = `run: memoryd ${args.join(' ').replace(' frob', '')} --help`
+      expect(await memoryd(home, ...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(`\n${help}\n`) })
+    }
     expect(await memoryd(home, 'logs', '--lines', '')).toMatchObject({ code: 2 })
     expect(await memoryd(home, 'logs')).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no log') })
     expect((await memoryd(home, '--version')).stdout).toMatch(/^memoryd \d+\.\d+\.\d+ \(protocol 1\)\n$/)

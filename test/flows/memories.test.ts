@@ -46,7 +46,9 @@ describe('memories from the command line', () => {
     expect(readdirSync(dir)).toEqual(['MEMORY.md'])
     expect(await run('remember', 'always run the linter before a commit')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('says again what was rejected'),
+      stderr: expect.stringMatching(
+        /says again what was rejected .*\nif it holds after all, run first: memoryd forget --lift 1\n$/,
+      ),
     })
     expect((await run('forget', '--rejected')).stdout).toContain('Always run the linter')
     expect((await run('forget', '--lift', '1')).code).toBe(0)
@@ -54,6 +56,29 @@ describe('memories from the command line', () => {
     const deletion = history.find(({ op }: { op: string }) => op === 'delete')
     expect((await run('undo', deletion.id)).code).toBe(0)
     expect(readdirSync(dir).sort()).toEqual(['MEMORY.md', file])
+    expect(await run('undo', deletion.id)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`${file} is as it was before that already\nnothing was undone`),
+    })
+    expect((await run('history', 'nope.md')).stdout).toBe('nothing has happened to nope.md\nrun: memoryd list\n')
+  })
+
+  it('lead to the list of what there is when something unknown is named', async () => {
+    const home = makeHome()
+    await startDaemon(home)
+    const unknown: [string[], string][] = [
+      [['show', 'nope.md'], 'run: memoryd list'],
+      [['edit', 'nope.md'], 'run: memoryd list'],
+      [['forget', 'nope.md'], 'run: memoryd list'],
+      [['forget', 'nope.md', '--purge', '--yes'], 'run: memoryd list'],
+      [['forget', '--lift', '99'], 'run: memoryd forget --rejected'],
+      [['undo', '99'], 'run: memoryd history'],
+      [['undo', '--run', 'nope'], 'run: memoryd history'],
+      [['review', 'approve', '99'], 'run: memoryd review'],
+      [['why', '--session', 'nope'], 'to find it by its words: memoryd search "a word of it"'],
+    ]
+    for (const [args, hint] of unknown)
+      expect(await memoryd(home, ...args)).toMatchObject({ code: 1, stderr: expect.stringMatching(`\n${hint}\n$`) })
   })
 
   it('are not made of nothing', async () => {
