@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { projectRoot } from '../support/sources.ts'
@@ -13,12 +13,16 @@ const sentencesIn = (text: string) =>
     .split(/(?<=[.:])\s+/)
     .filter((sentence) => wordsIn(sentence) >= 8)
 
+const { files } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as { files: string[] }
+const isPublished = (path: string) =>
+  [...files, 'README.md'].some((name) => path === name || path.startsWith(`${name}/`))
+
 describe('the pages', () => {
-  it.each(pages)('$path is short, and leads only to files that are there', ({ path, text }) => {
+  it.each(pages)('$path is short, and leads only to files that are there, in the package too', ({ path, text }) => {
     expect(wordsIn(text)).toBeLessThanOrEqual(path === 'README.md' ? 1_200 : 1_500)
     const links = [...text.matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)].map(([, to = '']) => to)
-    const missing = links.filter((to) => !existsSync(join(projectRoot, posix.join(posix.dirname(path), to))))
-    expect(missing).toEqual([])
+    const targets = [path, ...links.map((to) => posix.join(posix.dirname(path), to))]
+    expect(targets.filter((to) => !existsSync(join(projectRoot, to)) || !isPublished(to))).toEqual([])
   })
 
   it('are all linked from the README, and no sentence stands twice', () => {
