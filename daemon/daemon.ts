@@ -8,18 +8,7 @@ import { createExtraction } from './extraction/extraction.ts'
 import { createHooks } from './hooks/hooks.ts'
 import { createHousekeeping } from './housekeeping/housekeeping.ts'
 import { createPurges } from './housekeeping/purge.ts'
-import {
-  contextRoutes,
-  historyRoutes,
-  hookRoutes,
-  jobRoutes,
-  mailRoutes,
-  memoryRoutes,
-  processRoutes,
-  recallRoutes,
-  sessionRoutes,
-  transferRoutes,
-} from './http/handlers.ts'
+import * as routes from './http/handlers.ts'
 import { createServer } from './http/server.ts'
 import { createJobs } from './jobs/jobs.ts'
 import { createMail } from './mail/mail.ts'
@@ -107,10 +96,14 @@ async function startParts(core: Core): Promise<void> {
     harnesses: hooks.harnesses(),
   })
   const server = parts.add('http', createServer(core))
-  server.add(processRoutes(core, projects, status), hookRoutes(hooks), recallRoutes(recall))
-  server.add(memoryRoutes(core, projects, memory, recall, purges), historyRoutes(memory), transferRoutes(memory))
-  server.add(sessionRoutes(reader, sessions, notes, agent), jobRoutes(jobs, dream, model))
-  server.add(mailRoutes(mail, memory, purges), contextRoutes(context))
+  server.add(routes.processRoutes(core, projects, status), routes.hookRoutes(hooks), routes.recallRoutes(recall))
+  server.add(
+    routes.memoryRoutes(core, projects, memory, recall, purges),
+    routes.historyRoutes(memory),
+    routes.transferRoutes(memory),
+  )
+  server.add(routes.sessionRoutes(reader, sessions, notes, agent), routes.jobRoutes(jobs, dream, model))
+  server.add(routes.mailRoutes(mail, memory, purges), routes.contextRoutes(context))
   server.onStopping(mail.close)
   await server.listen()
 

@@ -4,22 +4,7 @@
  * the state folder says how to restore the file if its holder dies.
  */
 import { hash } from 'node:crypto'
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  ftruncateSync,
-  futimesSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  realpathSync,
-  rmSync,
-  writeSync,
-} from 'node:fs'
+import fs from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { Core } from '../core.ts'
@@ -34,7 +19,7 @@ export const LOCK_FILE = '.consolidate-lock'
 /** An older file is stale: its pid may have been reused. */
 const STALE_MS = 60 * 60_000
 const BODY_BYTES = 32
-const OPEN = constants.O_NOFOLLOW | constants.O_NONBLOCK
+const OPEN = fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK
 
 export type Holder = { pid: number; ageMs: number }
 
@@ -66,7 +51,7 @@ export function createDreamLock({ stateDir, clock }: Core, dreams: Dreams) {
     const isNamed = seen !== undefined && (seen.pid === note.pid || seen.pid === undefined)
     const isLeft = isNamed && !isAtEnd(dreams.get(note.runId)?.outcome)
     if (isLeft) putBack(note.dir, note.beforeNs)
-    rmSync(file, { force: true })
+    fs.rmSync(file, { force: true })
     return isLeft
   }
 
@@ -96,13 +81,13 @@ export function createDreamLock({ stateDir, clock }: Core, dreams: Dreams) {
     }
     // 3. Another program may have written it at the same time: the pid in the file decides.
     if (!written || read(dir)?.pid !== pid) {
-      rmSync(note, { force: true })
+      fs.rmSync(note, { force: true })
       return { heldBy: holderOf(read(dir)) ?? { pid: 0, ageMs: 0 } }
     }
 
     const end = () => {
       // A note that stays does no harm: the next holder finds that its run has ended.
-      attempt(() => rmSync(note, { force: true }))
+      attempt(() => fs.rmSync(note, { force: true }))
       letGo()
     }
     const rollBack = () => {
@@ -119,7 +104,7 @@ export function createDreamLock({ stateDir, clock }: Core, dreams: Dreams) {
 
   return {
     lastMs: (dir: string): number | undefined => {
-      const stats = attempt(() => lstatSync(join(dir, LOCK_FILE), { throwIfNoEntry: false }))
+      const stats = attempt(() => fs.lstatSync(join(dir, LOCK_FILE), { throwIfNoEntry: false }))
       return stats?.isFile() ? Math.floor(stats.mtimeMs) : undefined
     },
     /** Our own pid in the file counts only while we dream. */
@@ -129,10 +114,10 @@ export function createDreamLock({ stateDir, clock }: Core, dreams: Dreams) {
       return holder?.pid === pid ? undefined : holder
     },
     acquire: (given: string, runId: string) => {
-      mkdirSync(folder, { recursive: true, mode: 0o700 })
-      inPlace(given, () => mkdirSync(given, { recursive: true, mode: 0o700 }))
+      fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
+      inPlace(given, () => fs.mkdirSync(given, { recursive: true, mode: 0o700 }))
       // One lock for all paths of the directory: our own pid in the file would count as free.
-      const dir = realpathSync(given)
+      const dir = fs.realpathSync(given)
       const release = holdFile(`${own(dir)}.lock`)
       if (!release) return { heldBy: 'ours' as const }
       const letGo = () => {
@@ -152,7 +137,7 @@ export function createDreamLock({ stateDir, clock }: Core, dreams: Dreams) {
       }
     },
     recover: (): string[] => {
-      const names = attempt(() => readdirSync(folder)) ?? []
+      const names = attempt(() => fs.readdirSync(folder)) ?? []
       return names.flatMap((name) => {
         const file = join(folder, name)
         const note = name.endsWith('.json') ? readNote(file) : undefined
@@ -172,7 +157,7 @@ export function createDreamLock({ stateDir, clock }: Core, dreams: Dreams) {
 }
 
 function readNote(file: string): Note | undefined {
-  return attempt(() => Note.parse(JSON.parse(readFileSync(file, 'utf8'))))
+  return attempt(() => Note.parse(JSON.parse(fs.readFileSync(file, 'utf8'))))
 }
 
 /** Memories may be on another disk than the state folder. */
@@ -197,21 +182,25 @@ class NotPlain extends Error {}
 type Seen = { pid: number | undefined; mtimeNs: bigint }
 
 function read(dir: string): Seen | undefined {
-  const fd = open(dir, constants.O_RDONLY)
+  const fd = open(dir, fs.constants.O_RDONLY)
   if (fd === undefined) return undefined
   try {
-    const { mtimeNs } = fstatSync(fd, { bigint: true })
+    const { mtimeNs } = fs.fstatSync(fd, { bigint: true })
     const bytes = Buffer.alloc(BODY_BYTES)
-    const text = bytes.toString('utf8', 0, readSync(fd, bytes, 0, BODY_BYTES, 0)).trim()
+    const text = bytes.toString('utf8', 0, fs.readSync(fd, bytes, 0, BODY_BYTES, 0)).trim()
     return { pid: /^[1-9]\d{0,9}$/.test(text) ? Number(text) : undefined, mtimeNs }
   } finally {
-    closeSync(fd)
+    fs.closeSync(fd)
   }
 }
 
 function create(dir: string, pid: number): boolean {
   try {
-    const fd = openSync(join(dir, LOCK_FILE), OPEN | constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600)
+    const fd = fs.openSync(
+      join(dir, LOCK_FILE),
+      OPEN | fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL,
+      0o600,
+    )
     writeAndClose(fd, String(pid))
     return true
   } catch (error) {
@@ -223,7 +212,7 @@ function create(dir: string, pid: number): boolean {
 function overwrite(dir: string, found: Seen, pid: number): boolean {
   const now = read(dir)
   if (now?.pid !== found.pid || now?.mtimeNs !== found.mtimeNs) return false
-  const fd = open(dir, constants.O_WRONLY | constants.O_TRUNC)
+  const fd = open(dir, fs.constants.O_WRONLY | fs.constants.O_TRUNC)
   if (fd === undefined) return false
   writeAndClose(fd, String(pid))
   return true
@@ -231,24 +220,24 @@ function overwrite(dir: string, found: Seen, pid: number): boolean {
 
 function putBack(dir: string, beforeNs: string | null): void {
   if (beforeNs === null) {
-    rmSync(join(dir, LOCK_FILE), { force: true })
+    fs.rmSync(join(dir, LOCK_FILE), { force: true })
     return
   }
-  const fd = open(dir, constants.O_WRONLY | constants.O_TRUNC)
+  const fd = open(dir, fs.constants.O_WRONLY | fs.constants.O_TRUNC)
   if (fd === undefined) return
   try {
     const seconds = secondsOf(BigInt(beforeNs))
-    futimesSync(fd, seconds, seconds)
+    fs.futimesSync(fd, seconds, seconds)
   } finally {
-    closeSync(fd)
+    fs.closeSync(fd)
   }
 }
 
 function writeAndClose(fd: number, text: string): void {
   try {
-    writeSync(fd, text)
+    fs.writeSync(fd, text)
   } finally {
-    closeSync(fd)
+    fs.closeSync(fd)
   }
 }
 
@@ -257,7 +246,7 @@ function open(dir: string, flags: number): number | undefined {
   let fd: number
   try {
     // Truncated only once it is known to be a plain file.
-    fd = openSync(join(dir, LOCK_FILE), OPEN | (flags & ~constants.O_TRUNC))
+    fd = fs.openSync(join(dir, LOCK_FILE), OPEN | (flags & ~fs.constants.O_TRUNC))
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return undefined
@@ -265,12 +254,12 @@ function open(dir: string, flags: number): number | undefined {
       throw new NotPlain(`${LOCK_FILE} is not a plain file`)
     throw error
   }
-  const stats = fstatSync(fd)
+  const stats = fs.fstatSync(fd)
   if (!stats.isFile() || stats.nlink > 1) {
-    closeSync(fd)
+    fs.closeSync(fd)
     throw new NotPlain(`${LOCK_FILE} is not a plain file of its own`)
   }
-  if (flags & constants.O_TRUNC) ftruncateSync(fd)
+  if (flags & fs.constants.O_TRUNC) fs.ftruncateSync(fd)
   return fd
 }
 

@@ -1,24 +1,6 @@
 /** A settings file of a harness: read as it is, and replaced whole or not at all, whatever a full disk or a kill leaves of it. */
 import { randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  existsSync,
-  fchmodSync,
-  fchownSync,
-  fstatSync,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs'
+import fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { syncPath } from '../../../daemon/platform/files.ts'
 import { takesSignals } from '../../../daemon/platform/process.ts'
@@ -32,7 +14,7 @@ const MAX_BYTES = 5_000_000
 
 export function readSettings(file: string): SettingsFile {
   const path = targetOf(file)
-  const stats = statSync(path, { throwIfNoEntry: false })
+  const stats = fs.statSync(path, { throwIfNoEntry: false })
   if (!stats) return { path, text: undefined, rights: { mode: 0o600 } }
   if (!stats.isFile()) throw refused(file, 'is no file')
   if (stats.size > MAX_BYTES) throw refused(file, 'is too large for settings')
@@ -41,7 +23,7 @@ export function readSettings(file: string): SettingsFile {
   // A new file takes the place of the old one: the other name would keep the old settings.
   if (stats.nlink > 1) throw refused(file, 'has a second name (a hard link), which would be cut off')
   try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(path))
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(fs.readFileSync(path))
     return { path, text, rights: { mode: stats.mode & 0o7777, owner: { uid: stats.uid, gid: stats.gid } } }
   } catch (cause) {
     throw refused(file, 'cannot be read as UTF-8', cause)
@@ -51,7 +33,7 @@ export function readSettings(file: string): SettingsFile {
 /** Only if the file is as it was read. `note` runs once the new text is on disk, and returns how to take it back. */
 export function replaceSettings({ path, text: before, rights }: SettingsFile, text: string, note?: () => () => void) {
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     sweepDrafts(dirname(path))
     writeWhole(path, text, rights, (place) => {
       const takeBack = note?.()
@@ -70,11 +52,11 @@ export function replaceSettings({ path, text: before, rights }: SettingsFile, te
 
 /** With the folders above it that were made for it, as far as nothing else is in them. */
 export function removeSettings({ path }: SettingsFile, upTo: string): void {
-  rmSync(path)
+  fs.rmSync(path)
   sweepDrafts(dirname(path))
   for (let folder = dirname(path); folder.length > upTo.length && folder.startsWith(upTo); folder = dirname(folder)) {
     try {
-      rmdirSync(folder)
+      fs.rmdirSync(folder)
     } catch {
       return
     }
@@ -91,15 +73,15 @@ export function sweepBeside(file: string): void {
 
 export function deepestFolder(file: string): string {
   let folder = dirname(file)
-  while (!existsSync(folder) && folder !== dirname(folder)) folder = dirname(folder)
+  while (!fs.existsSync(folder) && folder !== dirname(folder)) folder = dirname(folder)
   return folder
 }
 
 /** Settings often are links into a repository of dotfiles: the file behind is changed, the link stays. */
 function targetOf(file: string): string {
-  if (!lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink()) return file
+  if (!fs.lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink()) return file
   try {
-    return realpathSync(file)
+    return fs.realpathSync(file)
   } catch (cause) {
     throw refused(file, 'is a link that leads nowhere', cause)
   }
@@ -123,20 +105,20 @@ export function writeWhole(
   const draft = join(dirname(path), `.memoryd-${process.pid}-${randomBytes(6).toString('hex')}`)
   const bytes = Buffer.from(text)
   try {
-    const fd = openSync(draft, 'wx', 0o600)
+    const fd = fs.openSync(draft, 'wx', 0o600)
     try {
       // A disk that fills up takes a part of it, and calls that a success.
-      for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done)
-      const { uid, gid } = fstatSync(fd)
-      if (owner && (owner.uid !== uid || owner.gid !== gid)) fchownSync(fd, owner.uid, owner.gid)
-      fchmodSync(fd, mode)
-      fsyncSync(fd)
+      for (let done = 0; done < bytes.length; ) done += fs.writeSync(fd, bytes, done)
+      const { uid, gid } = fs.fstatSync(fd)
+      if (owner && (owner.uid !== uid || owner.gid !== gid)) fs.fchownSync(fd, owner.uid, owner.gid)
+      fs.fchmodSync(fd, mode)
+      fs.fsyncSync(fd)
     } finally {
-      closeSync(fd)
+      fs.closeSync(fd)
     }
-    if (!readFileSync(draft).equals(bytes)) throw new Error('what was written is not what is there')
+    if (!fs.readFileSync(draft).equals(bytes)) throw new Error('what was written is not what is there')
     replace(() => {
-      renameSync(draft, path)
+      fs.renameSync(draft, path)
       try {
         syncPath(dirname(path))
       } catch {
@@ -144,20 +126,20 @@ export function writeWhole(
       }
     })
   } finally {
-    rmSync(draft, { force: true })
+    fs.rmSync(draft, { force: true })
   }
 }
 
 export function sweepDrafts(folder: string): void {
   for (const name of namesIn(folder)) {
     const pid = Number(DRAFT.exec(name)?.[1])
-    if (pid === process.pid || (pid > 0 && !takesSignals(pid))) rmSync(join(folder, name), { force: true })
+    if (pid === process.pid || (pid > 0 && !takesSignals(pid))) fs.rmSync(join(folder, name), { force: true })
   }
 }
 
 export function namesIn(folder: string): string[] {
   try {
-    return readdirSync(folder)
+    return fs.readdirSync(folder)
   } catch {
     return []
   }
