@@ -77,14 +77,14 @@ export const recallRoutes = {
     body: RecallRequest,
     answer: RecallAnswer,
     errors: ['REFUSED'],
-    kept: ['sessionId', 'harness'],
+    kept: ['cwd', 'sessionId', 'harness'],
   },
   prefetchRecall: {
     summary: 'Begin a recall, to collect it later',
     body: RecallRequest,
     answer: z.object({ ticket: z.string() }).describe('What a recall that was begun is collected with'),
     errors: ['REFUSED'],
-    kept: ['sessionId', 'harness'],
+    kept: ['cwd', 'sessionId', 'harness'],
   },
   collectRecall: {
     summary: 'What became of a recall that was begun: once, and 202 until it is ready',

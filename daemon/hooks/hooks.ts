@@ -17,7 +17,7 @@ import type { Recall } from '../recall/recall.ts'
 import type { SessionKey } from '../sessions/message-table.ts'
 import { type Sessions, sessionName } from '../sessions/sessions.ts'
 import type { Fields } from '../transcripts/formats/fields.ts'
-import { cleanName, pathHasSecret } from '../transcripts/ingest.ts'
+import { cleanName, folderHasSecret } from '../transcripts/ingest.ts'
 import { injectedBlock, stripInjected } from '../transcripts/injected.ts'
 import type { TranscriptReader } from '../transcripts/transcript-reader.ts'
 import { connectedHarnesses, createLastSeen, type Harness, type Hook, harnesses, readHook } from './harnesses.ts'
@@ -57,7 +57,7 @@ export function createHooks(
 
   /** What a session is told is recorded under its folder, whose name must hold no credential. */
   const mayBeNoted = async (folder: string): Promise<boolean> => {
-    const isSecret = secretFolders.get(folder) ?? (await pathHasSecret(folder))
+    const isSecret = secretFolders.get(folder) ?? (await folderHasSecret(folder))
     secretFolders.set(folder, isSecret)
     return !isSecret
   }

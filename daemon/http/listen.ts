@@ -78,29 +78,36 @@ export function endWithBadRequest(socket: Duplex): void {
 
 const LOOK_MS = 1_000
 
-/** Stops once every request that was sent whole is answered. Idle connections, and requests of which nothing more comes, are closed. */
+/** Stops once every request that was sent whole is answered. Idle connections, requests of which nothing more comes and answers that are not read are given up. */
 export function createStop(server: Server, clock: Clock): () => Promise<void> {
   const open = new Map<Socket, Set<IncomingMessage>>()
+  let isStopping = false
   server.on('connection', (socket) => {
     open.set(socket, new Set())
     socket.once('close', () => open.delete(socket))
   })
-  server.on('request', (request, response) => {
+  server.prependListener('request', (request, response) => {
+    if (isStopping) response.setHeader('connection', 'close')
     // More than one, where a caller sends ahead.
     const requests = open.get(request.socket)
     requests?.add(request)
-    response.once('close', () => requests?.delete(request))
+    response.once('close', () => {
+      requests?.delete(request)
+      if (isStopping && requests?.size === 0) request.socket.end()
+    })
   })
   return () =>
     new Promise((resolve) => {
+      isStopping = true
       const seen = new Map<Socket, number>()
       const look = () => {
         for (const [socket, requests] of open) {
           // What arrived and was not taken up yet holds the rest of a body up: then the caller is not to blame.
           const isHalf = ({ complete, readableLength }: IncomingMessage) => !complete && readableLength === 0
-          const isStill = requests.size === 0 || seen.get(socket) === socket.bytesRead
-          if (isStill && [...requests].every(isHalf)) socket.destroy()
-          seen.set(socket, socket.bytesRead)
+          const movedBytes = socket.bytesRead + socket.bytesWritten
+          const isStill = requests.size === 0 || seen.get(socket) === movedBytes
+          if (isStill && (socket.writableNeedDrain || [...requests].every(isHalf))) socket.destroy()
+          seen.set(socket, movedBytes)
         }
       }
       const looking = clock.every(LOOK_MS, look, () => {})

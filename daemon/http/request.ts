@@ -10,7 +10,7 @@ import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
 import { JSON_LINES } from '../../schema/route-table.ts'
 import { isCorruption } from '../db/database.ts'
 import { diskProblem, isDiskError } from '../platform/disk.ts'
-import { pathHasSecret } from '../transcripts/ingest.ts'
+import { folderHasSecret, pathHasSecret } from '../transcripts/ingest.ts'
 
 export type RouteFile = { load: () => Promise<RouteGroup>; handlers: Partial<Handlers> }
 
@@ -73,7 +73,7 @@ const MOST_FIELDS = 1_000
 export async function refuseCredentials({ kept = [] }: Route, { params, query, body }: ReturnType<typeof callOf>) {
   const given = Object.assign({}, params, query, body) as Record<string, unknown>
   for (const name of kept)
-    if (typeof given[name] === 'string' && (await pathHasSecret(given[name])))
+    if (typeof given[name] === 'string' && (await (name === 'cwd' ? folderHasSecret : pathHasSecret)(given[name])))
       throw new MemoryError('REFUSED', `${name}: it holds what looks like a credential`, {
         reason: 'secret',
         hint: 'give it another name',

@@ -73,7 +73,7 @@ export function createMemory(core: Core, projects: Projects) {
     recovery,
     start: (): void => {
       externalEdits.start()
-      void catalogue.readAhead(directories.dirs())
+      catalogue.readAhead(directories.dirs()).catch(logged('memories could not be read ahead'))
     },
     stop: async (signal: AbortSignal): Promise<void> => {
       await externalEdits.stop(signal)

@@ -253,9 +253,9 @@ export function markdownFiles(dir: string, nowMs: number): Map<string, Stamp> {
   return found
 }
 
-/** A file that is replaced changes the time of its folder. */
+/** A file that is replaced changes the time of its folder. What cannot be told of one comes last. */
 export function lastChangedFirst(dirs: readonly string[]): string[] {
-  const changedMs = new Map(dirs.map((dir) => [dir, statSync(dir, { throwIfNoEntry: false })?.mtimeMs ?? 0]))
+  const changedMs = new Map(dirs.map((dir) => [dir, attempt(() => statSync(dir).mtimeMs) ?? 0]))
   return dirs.toSorted((a, b) => (changedMs.get(b) ?? 0) - (changedMs.get(a) ?? 0))
 }
 

@@ -100,8 +100,9 @@ export function createGivingWay({ busy, elapsed, after }: Clock) {
         if (urgent.size === 0) lookSoon()
       }
     },
-    /** Until any other request has its turn. */
+    /** Until any other request has its turn: at once, unless a hook or a recall is being answered. */
     admit: async (): Promise<void> => {
+      if (requests.length === 0 && !isUrgent()) return
       if (requests.length >= MOST_WAITING)
         throw new MemoryError('DEGRADED', `${MOST_WAITING} requests wait for hooks and recalls to be answered`, {
           hint: 'ask again in a moment, and fewer at once',

@@ -36,11 +36,13 @@ export function createSurface(projects: Projects, memory: Memory) {
 
   const prepare = async (dir: string, { file, hash, text }: ReadNow): Promise<Excerpt | undefined> => {
     if (texts.rejections() !== '' && texts.isRejected(dir, file, text)) return undefined
-    if (texts.isSearched(dir, file, hash)) return cutToSize(text, `${dir}/${file}`)
+    const data = asData(text)
+    // Without what cannot be seen, letters that were apart stand together.
+    if (data === text && texts.isSearched(dir, file, hash)) return cutToSize(text, `${dir}/${file}`)
     // Its ending would hide a credential in the name.
     const name = file.replace(/\.md$/, '')
     if ((await redact(name)).text !== name) return undefined
-    return excerptOf(text, `${dir}/${file}`)
+    return excerptOf(data, `${dir}/${file}`)
   }
 
   const read = async ({ dir, items }: Chosen, file: string) => {

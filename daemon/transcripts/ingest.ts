@@ -1,5 +1,6 @@
 /** Slices of transcripts, from bytes to rows. What takes time precedes the transaction; a kill leaves the old cursors. */
 import { hash } from 'node:crypto'
+import { realpathSync } from 'node:fs'
 import type { Clock, Timer } from '../platform/clock.ts'
 import { createLru } from '../platform/lru.ts'
 import { redact } from '../secrets/redact.ts'
@@ -175,6 +176,7 @@ const HARMLESS = new RegExp(
     '(?:[a-z]{1,12}[_-])?[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}',
     '[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}[.-][\\da-z]{1,4}',
     '[\\w.-]{1,11}',
+    '[a-z]{1,11}(?:[-_.][a-z]{1,11}){1,5}',
     '[\\da-f]{12,64}',
     '(?:msg|req|resp|call|toolu|item|fc|rs)_[A-Za-z0-9]{8,48}',
   ].join('|')})$`,
@@ -193,6 +195,17 @@ export async function pathHasSecret(path: string): Promise<boolean> {
   const views = [path, names.join('\n')]
   for (const view of views) if ((await redact(view)).text !== view) return true
   return false
+}
+
+/** Also of where a link leads: what is kept is the folder behind it. */
+export async function folderHasSecret(folder: string): Promise<boolean> {
+  let real = folder
+  try {
+    real = realpathSync.native(folder)
+  } catch {
+    // It leads nowhere.
+  }
+  return (await pathHasSecret(folder)) || (real !== folder && (await pathHasSecret(real)))
 }
 
 const MOST_KNOWN = 2_000
