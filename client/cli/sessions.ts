@@ -4,7 +4,7 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { RecallAnswer as Answer } from '../../schema/recall.ts'
 import type { Found, SessionNotes } from '../../schema/session.ts'
 import type { StrictClient } from '../client.ts'
-import { asked, asUser, type Context, inOneLine, wrongUsage } from './context.ts'
+import { asked, asUser, type Context, harmless, inOneLine, wrongUsage } from './context.ts'
 
 export async function search(context: Context, words: string[], { cwd, lines }: { cwd: string; lines: number }) {
   const asking = { q: words.join(' '), cwd, limit: asked(lines) }
@@ -25,15 +25,11 @@ export async function search(context: Context, words: string[], { cwd, lines }: 
 function marked({ snippet, hits }: Found, mark: (text: string) => string): string {
   let from = 0
   const parts = hits.flatMap((hit) => {
-    const before = plain(snippet.slice(from, hit.from))
+    const before = harmless(snippet.slice(from, hit.from), 'off')
     from = hit.to
-    return [before, mark(plain(snippet.slice(hit.from, hit.to)))]
+    return [before, mark(harmless(snippet.slice(hit.from, hit.to), 'off'))]
   })
-  return [...parts, plain(snippet.slice(from))].join('')
-}
-
-function plain(text: string): string {
-  return text.replaceAll('\u001b', '\ufffd')
+  return [...parts, harmless(snippet.slice(from), 'off')].join('')
 }
 
 type NotesOptions = { cwd: string; harness?: string }
@@ -87,7 +83,7 @@ export async function compact(context: Context, id: string, options: CompactOpti
   })
   const paint = pc.createColors(context.print.colour === 'on')
   context.print.result(done, () => [
-    ...plain(done.summary).split('\n'),
+    ...harmless(done.summary, 'off').split('\n'),
     '',
     paint.dim(
       `${strategies[done.strategy]}; about ${done.tokensBefore} tokens become ${done.tokensAfter}, ${done.kept} messages stay as they are`,
@@ -137,16 +133,12 @@ function explained({ mode }: Answer, { fit, enough, ranked, model }: NonNullable
   ]
 }
 
-/** Several harnesses may have a session of that id. */
-function refuseUnknown(error: unknown): void {
-  if (error instanceof MemoryError && error.code === 'CONFLICT') return
-  throw error
-}
-
 export async function whySession(context: Context, id: string): Promise<void> {
   const { items, sessionBytes } = await asUser(context, async (client) => {
     const given = await client.recalled({ id })
-    if (given.items.length === 0) await client.session({ id }).catch(refuseUnknown)
+    // Several harnesses may have a session of that id.
+    const refuse = (error: MemoryError) => error.code !== 'CONFLICT' && Promise.reject(error)
+    if (given.items.length === 0) await client.session({ id }).catch(refuse)
     return given
   })
   context.print.result({ items, sessionBytes }, () =>

@@ -83,9 +83,7 @@ export function createReview({ clock, db }: Core, reviews: Reviews, writer: Writ
   const need = (id: number): Review => {
     const review = reviews.get(id)
     if (!review)
-      throw new MemoryError('NOT_FOUND', `there is no change ${id} that waits for review`, {
-        hint: 'run: memoryd review',
-      })
+      throw new MemoryError('NOT_FOUND', `there is no change ${id} that waits`, { hint: 'run: memoryd review' })
     return review
   }
   /** The change, or all changes of the dream that it belongs to. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ACTOR_HEADER } from '../../schema/caller.ts'
@@ -83,6 +83,20 @@ describe('a credential in a name', () => {
     const holding = filesAtRest(home.dir).filter(({ path, bytes }) => path.includes(SECRET) || bytes.includes(SECRET))
     expect(holding.map(({ path }) => path)).toEqual([])
   })
+})
+
+it('a folder behind a link whose name holds a credential is refused like that folder', async () => {
+  const { home, post, stop } = await ground()
+  const real = join(home.dir, SECRET, 'project')
+  mkdirSync(join(real, '.git'), { recursive: true })
+  const link = join(home.dir, 'link')
+  symlinkSync(real, link)
+  const secret = { status: 422, error: { reason: 'secret' } }
+  expect(await post('/v1/remember', { cwd: link, text: 'Always run check before a push.' })).toMatchObject(secret)
+  expect(await post('/v1/recall', { cwd: real, query: 'What runs before a push?', sessionId: 's' })).toMatchObject(secret)
+  await stop()
+  const holding = filesAtRest(home.places.stateDir).filter(({ bytes }) => bytes.includes(SECRET))
+  expect(holding.map(({ path }) => path)).toEqual([])
 })
 
 describe('a body that costs more than it says', () => {

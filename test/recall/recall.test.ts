@@ -7,6 +7,7 @@ import { undoOf } from '../../daemon/recall/given.ts'
 import { hasEnoughWords } from '../../daemon/recall/recall.ts'
 import { RecallRequest } from '../../schema/recall.ts'
 import { ALNUM, chars } from '../support/secret-values.ts'
+import { topic } from '../support/memory.ts'
 import { seeded } from '../support/seed.ts'
 import { caller, recallRig, threeMemories } from './rig.ts'
 
@@ -48,6 +49,17 @@ describe('recall for a prompt hook', () => {
     expect(filesOf(await ask('all of auth', { sessionId: undefined }))).toEqual(['auth.md'])
     put('team/zebra.md', 'All of zebras.', 'zebra crossing')
     expect(await ask('zebra crossing', { sessionId: undefined })).toMatchObject({ skipped: 'none', memories: [] })
+  })
+
+  it('shows no credential whose letters only what cannot be seen kept apart', async () => {
+    const { put, ask, cwd, memory } = await recallRig()
+    const credential = chars(seeded('credential'), ALNUM, 36)
+    const content = topic(`The token of the release is ghp_${credential.slice(0, 9)}\u200b${credential.slice(9)}.`)
+    await memory.put(cwd, caller, { file: 'kept.md', content }, 'test')
+    put('found.md', 'The token of the release, found.')
+    const { text } = await ask('the token of the release')
+    expect(text).toContain('The token of the release is')
+    expect(text).not.toContain(credential)
   })
 
   it('searches for credentials once more what other patterns let into the journal', async () => {
