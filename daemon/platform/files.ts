@@ -1,23 +1,6 @@
 /** Files that are whole or not there at all, private folders, and small files that hold a secret. */
 import { randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  fsyncSync,
-  type MakeDirectoryOptions,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import fs from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { MemoryError } from '../../schema/errors.ts'
@@ -26,16 +9,16 @@ import { MemoryError } from '../../schema/errors.ts'
 export function writeAtomic(path: string, content: string | Uint8Array): void {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
   try {
-    const fd = openSync(temporary, 'wx', 0o600)
+    const fd = fs.openSync(temporary, 'wx', 0o600)
     try {
-      writeFileSync(fd, content)
-      fsyncSync(fd)
+      fs.writeFileSync(fd, content)
+      fs.fsyncSync(fd)
     } finally {
-      closeSync(fd)
+      fs.closeSync(fd)
     }
-    renameSync(temporary, path)
+    fs.renameSync(temporary, path)
   } catch (error) {
-    rmSync(temporary, { force: true })
+    fs.rmSync(temporary, { force: true })
     throw error
   }
   syncPath(dirname(path))
@@ -43,33 +26,33 @@ export function writeAtomic(path: string, content: string | Uint8Array): void {
 
 /** A rename is on disk only once its folder was synced. */
 export function syncPath(path: string): void {
-  const fd = openSync(path, 'r')
+  const fd = fs.openSync(path, 'r')
   try {
-    fsyncSync(fd)
+    fs.fsyncSync(fd)
   } finally {
-    closeSync(fd)
+    fs.closeSync(fd)
   }
 }
 
-const PRIVATE_FOLDER: MakeDirectoryOptions = { recursive: true, mode: 0o700 }
+const PRIVATE_FOLDER: fs.MakeDirectoryOptions = { recursive: true, mode: 0o700 }
 
 /** A folder that others can enter is refused, not changed: it may be a home folder that was named by mistake. */
 export function ensurePrivateFolder(folder: string, purpose: string): void {
   try {
-    mkdirSync(folder, PRIVATE_FOLDER)
+    fs.mkdirSync(folder, PRIVATE_FOLDER)
   } catch (cause) {
     throw new MemoryError('SETUP', `cannot create the ${purpose} folder ${folder}: ${message(cause)}`, {
       hint: `make ${dirname(folder)} writable for you, or name another place`,
       cause,
     })
   }
-  const trouble = privateFolderProblem(folder, statSync(folder), process.getuid?.() ?? -1)
+  const trouble = privateFolderProblem(folder, fs.statSync(folder), process.getuid?.() ?? -1)
   if (trouble) throw new MemoryError('SETUP', `the ${purpose} folder ${trouble.problem}`, { hint: trouble.remedy })
 }
 
 export function privateFolderProblem(
   folder: string,
-  stats: Pick<Stats, 'uid' | 'mode' | 'isDirectory'>,
+  stats: Pick<fs.Stats, 'uid' | 'mode' | 'isDirectory'>,
   uid: number,
 ): { problem: string; remedy: string } | undefined {
   const mode = (stats.mode & 0o777).toString(8)
@@ -98,17 +81,18 @@ export function removeLeftovers(
   which = /\.(tmp|building)(-journal|-wal|-shm)?$/,
 ): string[] {
   const doomed = folders.flatMap(filesIn).filter((path) => which.test(path))
-  for (const path of doomed) rmSync(path, { force: true })
+  for (const path of doomed) fs.rmSync(path, { force: true })
   return doomed
 }
 
 export function filesIn(folder: string): string[] {
-  return statSync(folder, { throwIfNoEntry: false }) ? readdirSync(folder).map((name) => join(folder, name)) : []
+  return fs.statSync(folder, { throwIfNoEntry: false }) ? fs.readdirSync(folder).map((name) => join(folder, name)) : []
 }
 
 export function filesBelow(folder: string): string[] {
-  if (!existsSync(folder)) return []
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
+  if (!fs.existsSync(folder)) return []
+  return fs
+    .readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
 }
@@ -116,14 +100,14 @@ export function filesBelow(folder: string): string[] {
 /** The beginning of a plain file, and its size. A name may lead to a device without an end, or a pipe without a writer. */
 export function readHead(path: string, capBytes: number, flags = 0): { head: Buffer; sizeBytes: number } | undefined {
   try {
-    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | flags)
+    const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK | flags)
     try {
-      const stats = fstatSync(fd)
+      const stats = fs.fstatSync(fd)
       if (!stats.isFile()) return undefined
       const head = Buffer.alloc(Math.min(stats.size, capBytes))
-      return { head: head.subarray(0, readSync(fd, head, 0, head.length, 0)), sizeBytes: stats.size }
+      return { head: head.subarray(0, fs.readSync(fd, head, 0, head.length, 0)), sizeBytes: stats.size }
     } finally {
-      closeSync(fd)
+      fs.closeSync(fd)
     }
   } catch {
     return undefined
@@ -135,16 +119,17 @@ const WINDOW_BYTES = 4_194_304
 /** A file that may be larger than memory, in windows that overlap. `held`: its descriptor where it is open, which stays open. */
 export function* windowsOf(file: string, overlapBytes: number, held?: number): Generator<Buffer> {
   const window = Buffer.allocUnsafe(WINDOW_BYTES + overlapBytes)
-  const fd = held ?? openSync(file, 'r')
+  const fd = held ?? fs.openSync(file, 'r')
   try {
     for (let start = 0, bytes = window.length; bytes === window.length; start += WINDOW_BYTES) {
       bytes = 0
       // A read ends before bytes that the disk does not give; only the next one fails.
-      for (let got = 1; got > 0; bytes += got) got = readSync(fd, window, bytes, window.length - bytes, start + bytes)
+      for (let got = 1; got > 0; bytes += got)
+        got = fs.readSync(fd, window, bytes, window.length - bytes, start + bytes)
       yield window.subarray(0, bytes)
     }
   } finally {
-    if (fd !== held) closeSync(fd)
+    if (fd !== held) fs.closeSync(fd)
   }
 }
 
@@ -155,8 +140,8 @@ export function readPrivateFile(path: string): { text: string } | { trouble: str
   let fd: number | undefined
   try {
     // Without waiting: a pipe without a writer would block for ever.
-    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
-    const stats = fstatSync(fd)
+    fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
+    const stats = fs.fstatSync(fd)
     const mode = (stats.mode & 0o777).toString(8)
     if (!stats.isFile()) return { trouble: `${path} is not a file`, remedy: 'name a file that holds the key alone' }
     if (stats.uid !== process.getuid?.())
@@ -165,13 +150,13 @@ export function readPrivateFile(path: string): { text: string } | { trouble: str
       return { trouble: `${path} can be read by others (mode ${mode})`, remedy: `chmod 600 ${path}` }
     if (stats.size > LARGEST_BYTES)
       return { trouble: `${path} is ${stats.size} bytes long`, remedy: 'it should hold the key alone' }
-    return { text: readFileSync(fd, 'utf8') }
+    return { text: fs.readFileSync(fd, 'utf8') }
   } catch (error) {
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
     if (missing) return { trouble: `${path} is not there`, remedy: `write the key into it and chmod 600 ${path}` }
     return { trouble: `${path} cannot be read: ${message(error)}`, remedy: `make it yours: chmod 600 ${path}` }
   } finally {
-    if (fd !== undefined) closeSync(fd)
+    if (fd !== undefined) fs.closeSync(fd)
   }
 }
 
@@ -182,7 +167,7 @@ const AT_ONCE = 8
 /** Many files, each whole or not at all, on disk when it returns; off the main thread, so that requests go on. */
 export async function writeMany(files: readonly NewFile[]): Promise<void> {
   const folders = new Set(files.map(({ path }) => dirname(path)))
-  for (const folder of folders) mkdirSync(folder, PRIVATE_FOLDER)
+  for (const folder of folders) fs.mkdirSync(folder, PRIVATE_FOLDER)
   const waiting = files.values()
   const worker = async () => {
     for (const file of waiting) await writeOne(file)
@@ -208,7 +193,7 @@ async function writeOne({ path, text }: NewFile): Promise<void> {
     await rm(temporary, { force: true })
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     // Housekeeping took the temporary file for a leftover, or its folder for an empty one. It cannot come between these two.
-    mkdirSync(dirname(path), PRIVATE_FOLDER)
+    fs.mkdirSync(dirname(path), PRIVATE_FOLDER)
     writeAtomic(path, text)
   }
 }

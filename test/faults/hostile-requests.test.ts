@@ -93,7 +93,9 @@ it('a folder behind a link whose name holds a credential is refused like that fo
   symlinkSync(real, link)
   const secret = { status: 422, error: { reason: 'secret' } }
   expect(await post('/v1/remember', { cwd: link, text: 'Always run check before a push.' })).toMatchObject(secret)
-  expect(await post('/v1/recall', { cwd: real, query: 'What runs before a push?', sessionId: 's' })).toMatchObject(secret)
+  expect(await post('/v1/recall', { cwd: real, query: 'What runs before a push?', sessionId: 's' })).toMatchObject(
+    secret,
+  )
   await stop()
   const holding = filesAtRest(home.places.stateDir).filter(({ bytes }) => bytes.includes(SECRET))
   expect(holding.map(({ path }) => path)).toEqual([])
