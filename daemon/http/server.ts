@@ -194,7 +194,8 @@ function keepReading({ raw, headers }: FastifyRequest, reply: FastifyReply): voi
   if (raw.complete || !hasBody) return
   reply.removeHeader('connection')
   reply.raw.shouldKeepAlive = true
-  raw.once('end', () => raw.socket.end()).resume()
+  // The caller may send its next request on the same connection, unless it asked for none.
+  raw.once('end', () => headers.connection === 'close' && raw.socket.end()).resume()
 }
 
 /** Requests that a caller may send ahead of the answers it reads: those are kept in memory. */

@@ -18,11 +18,9 @@ it('costs for twice as many equal lines without an id about twice as much', { ti
       const { user: inUser, system } = process.cpuUsage(before)
       leastMs[n] = Math.min(leastMs[n] as number, (inUser + system) / 1_000)
     }
-  const [once = 0, twice = 0, fourTimes = 0] = leastMs
-  expect({ twice: twice / once, fourTimes: fourTimes / twice }).toEqual({
-    twice: expect.toSatisfy((ratio: number) => ratio <= 2.5),
-    fourTimes: expect.toSatisfy((ratio: number) => ratio <= 2.5),
-  })
+  const [once = 0, , fourTimes = 0] = leastMs
+  // By the square it would be sixteen.
+  expect(fourTimes / once).toBeLessThan(8)
 })
 
 it('goes on counting equal lines where it was, for a file that is read on, and anew for one that was rewritten', async () => {
