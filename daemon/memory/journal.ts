@@ -92,7 +92,7 @@ export function createJournal(db: Db) {
   const noted = db.prepare(`SELECT value FROM marks WHERE name LIKE 'open %'`).pluck()
   const unnote = db.prepare(`DELETE FROM marks WHERE name LIKE 'open %'`)
   const note = db.prepare(`INSERT INTO marks (name, value) VALUES ('open ' || @id, @id)`)
-  const searchedBefore = db.prepare(`SELECT value FROM marks WHERE name = 'searched ' || ?`).pluck()
+  const searchedBefore = db.prepare('SELECT value FROM marks WHERE name = ?').pluck()
   const forgetSearched = db.prepare(`DELETE FROM marks WHERE name LIKE 'searched %'`)
   const byId = db.prepare(`${SELECT} WHERE c.id = ?`)
   const byWhole = db.prepare(`${SELECT} WHERE c.part_of = ? ORDER BY c.id`)
@@ -274,7 +274,7 @@ export function createJournal(db: Db) {
     /** Texts that come into the journal from now on are searched for credentials with these patterns. */
     searchWith: (number: number): void => {
       patterns = number
-      unsearched = (searchedBefore.get(number) as number | undefined) ?? beginSearching()
+      unsearched = (searchedBefore.get(`searched ${number}`) as number | undefined) ?? beginSearching()
     },
     /** Texts were copied from older changes: neither they nor what came before them counts as searched. */
     distrust: (): void => {

@@ -62,6 +62,15 @@ describe('recall for a prompt hook', () => {
     expect(text).not.toContain(credential)
   })
 
+  it('knows after a restart what was searched for credentials when it came into the journal', async () => {
+    const before = await recallRig()
+    await before.memory.put(before.cwd, caller, { file: 'kept.md', content: topic('The release.') }, 'test')
+    const { home, time } = before
+    const { memory, dir, cwd } = await recallRig(undefined, { home, time })
+    const { hash } = memory.reading.get(cwd, caller, 'kept.md')
+    expect(memory.texts.isSearched(dir, 'kept.md', hash)).toBe(true)
+  })
+
   it('searches for credentials once more what other patterns let into the journal', async () => {
     const before = await recallRig()
     const credential = chars(seeded('credential'), ALNUM, 36)
