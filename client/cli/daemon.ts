@@ -12,8 +12,8 @@ import { type Context, columns, refuseNoFolder } from './context.ts'
 import { daemonMain } from './installation.ts'
 import { findService } from './service/service.ts'
 
-/** Without it glibc keeps fifteen megabytes of freed memory after many transcripts. `systemd/memoryd.service` has the same. */
-export const daemonEnv = { MALLOC_TRIM_THRESHOLD_: '524288' }
+/** By itself glibc keeps fifteen megabytes of what many transcripts freed, and an arena per thread. `systemd/memoryd.service` has the same. */
+export const daemonEnv = { MALLOC_TRIM_THRESHOLD_: '524288', MALLOC_ARENA_MAX: '2' }
 
 const LOOK_EVERY_MS = 25
 const START_LIMIT_MS = 30_000

@@ -35,7 +35,7 @@ describe('the cost of a scan', () => {
     const small = Math.max(5, Math.min(await cpuMs(motif, SMALL), await cpuMs(motif, SMALL)))
     const large = await cpuMs(motif, 10 * SMALL)
     // Ten times the text: linear gives ten, quadratic a hundred.
-    expect(large / small).toBeLessThan(40)
+    expect(large / small).toBeLessThan(60)
   })
 
   it('does not grow with the square of the findings', async () => {
